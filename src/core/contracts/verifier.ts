@@ -1,0 +1,75 @@
+/** The independent verifier: the only room that can say "done". */
+
+export interface VerifyCommand {
+  /** As the person gave it. */
+  text: string;
+  /** Shell-free argv when a split is possible, else `["sh", "-c", text]`. */
+  argv: string[];
+  shell: boolean;
+  timeoutMs: number;
+}
+
+/** Frozen at `start`; nothing of it can be changed by the worker or the decider. */
+export interface VerifySpec {
+  commands: VerifyCommand[];
+  /** Real path of the workspace. */
+  cwd: string;
+  where: "clean" | "workspace";
+  /** Replaces the carried dependency folders, run first in the clean worktree. */
+  setup?: VerifyCommand;
+  /** Ignored dependency folders linked into the clean worktree. */
+  carry: string[];
+  /** Each command runs this often; mixed outcomes are flaky and fail. */
+  runs: number;
+  /** Names of host variables passed beside the minimal set. Never the worker's environment. */
+  envNames: string[];
+  /** Files that the commands read by name (package.json, scripts, config): path relative to cwd -> SHA-256 at start. */
+  inputs: Record<string, string>;
+}
+
+export type VerifyOutcome = "pass" | "fail" | "error";
+
+export interface CommandResult {
+  text: string;
+  exitCode: number | null;
+  signal: string | null;
+  timedOut: boolean;
+  durationMs: number;
+  outputBytes: number;
+  /** SHA-256 of the whole output (stdout and stderr as they came), before redaction. */
+  outputSha256: string;
+  /** The redacted output's end: at most 8,000 characters. */
+  outputTail: string;
+  /** Name of the artifact that holds the redacted output (bounded). */
+  artifact?: string;
+  outcome: VerifyOutcome;
+}
+
+export interface VerifyFinding {
+  kind:
+    | "changed-input"
+    | "changed-script"
+    | "not-covered"
+    | "tree-changed"
+    | "flaky"
+    | "no-change"
+    | "git-state"
+    | "large-file";
+  path?: string;
+  detail: string;
+}
+
+export interface VerifyReport {
+  outcome: VerifyOutcome;
+  /** One sentence: why, and with `error` what to do. */
+  message: string;
+  /** Kebab-case code with `fail` and `error`: `exit-code`, `timeout`, `not-found`, `tree-changed`, `cannot-start`, … */
+  reason?: string;
+  /** Git tree id of tracked + untracked, not ignored files (or `sha256:…` outside git) before the run. */
+  treeBefore: string;
+  treeAfter: string;
+  where: "clean" | "workspace";
+  commands: CommandResult[];
+  findings: VerifyFinding[];
+  durationMs: number;
+}
