@@ -1,0 +1,58 @@
+/** Which of a person's commands a state takes. A refusal names why, and the command that is right instead. */
+import { type Failure, failure } from "../result.ts";
+import { stateName } from "./project.ts";
+import { MAX_QUEUED_PROMPTS } from "./prompts.ts";
+import type { RequestState, TaskState } from "./state.ts";
+import { isIdle } from "./step.ts";
+import { isActive } from "./verification.ts";
+
+export type PersonCommand = "send" | "verify" | "approve" | "deny" | "answer" | "stop";
+
+/** Null when the command may be recorded. */
+export function refusal(state: TaskState, command: PersonCommand): Failure | null {
+  const id = state.taskId;
+  const name = stateName(state);
+  if (command === "stop") return null;
+  if (name === "completed") return failure("completed", `Task ${id} is completed; start a new one for more work.`);
+  if (name === "failed" || name === "stopped")
+    return failure("ended", `Task ${id} is ${name}; \`/supervise recover ${id}\` goes on with it.`);
+  if (name === "failed_to_stop")
+    return failure("remaining", `Task ${id} could not be stopped whole; run \`/supervise stop ${id}\` again first.`);
+  if (name === "stopping") return failure("stopping", `Task ${id} is being stopped.`);
+  if (command === "send") {
+    if (state.hold?.fault)
+      return failure(
+        "fault",
+        `Automation of task ${id} is off after a fault (${state.hold.reason}): ${state.hold.message}`,
+      );
+    if (state.prompts.queue.length >= MAX_QUEUED_PROMPTS)
+      return failure(
+        "queue-full",
+        `Task ${id} already has ${MAX_QUEUED_PROMPTS} messages waiting; let the worker get to them.`,
+      );
+    return null;
+  }
+  if (command === "verify") {
+    if (isActive(state.verification)) return failure("verifying", `Task ${id} is being verified right now.`);
+    if (!isIdle(state))
+      return failure("busy", `Task ${id} is at work; it can be verified when its turn is over, or stop it first.`);
+  }
+  return null;
+}
+
+/** Null when this request takes this kind of answer. */
+export function requestRefusal(request: RequestState, command: "approve" | "deny" | "answer"): Failure | null {
+  const id = request.requestId;
+  if (request.phase === "answered") return failure("already-answered", `Request ${id} was answered already.`);
+  if (command === "approve" && request.kind === "question")
+    return failure(
+      "needs-answer",
+      `Request ${id} is a question; answer it with \`/supervise answer ${id} <label or text>\`.`,
+    );
+  if (command === "answer" && request.kind !== "question")
+    return failure(
+      "no-question",
+      `Request ${id} is not a question; use \`/supervise approve ${id}\` or \`/supervise deny ${id}\`.`,
+    );
+  return null;
+}

@@ -1,0 +1,62 @@
+/**
+ * Every clock that runs for a task, derived from its state: the supervisor arms one timer for the nearest, and status
+ * shows them all. Times are milliseconds on the owner's monotonic clock.
+ */
+import { pendingRequests } from "./requests.ts";
+import type { TaskState } from "./state.ts";
+import { SETTLE_MS } from "./turn.ts";
+
+export type DeadlineName = "startup" | "quiet" | "tool-cap" | "wall" | "settle" | "background";
+
+export interface Deadline {
+  name: DeadlineName;
+  /** When it is reached, on the owner's monotonic clock (ms). */
+  due: number;
+  /** Its full length (ms), for bars and messages. */
+  length: number;
+  /** Enforced by the worker adapter or by this timer. */
+  by: "adapter" | "supervisor";
+  /** What it watches, for people. */
+  what: string;
+}
+
+export function deadlines(state: TaskState): Deadline[] {
+  const { spec } = state;
+  if (!spec || state.ended.kind !== "no" || state.stop.kind !== "none") return [];
+  const { limits } = spec;
+  const list: Deadline[] = [];
+  const put = (name: DeadlineName, from: number, length: number, what: string, by: Deadline["by"] = "supervisor") => {
+    list.push({ name, due: from + length, length, by, what });
+  };
+  const { worker: w, turn: t } = state;
+  if (w.kind === "spawning" || w.kind === "handshake")
+    put("startup", w.mono, limits.startupMs, "the worker's start", "adapter");
+  const asked = pendingRequests(state).length > 0;
+  if (w.kind === "live" && !asked) {
+    const oldest = oldestRunning(state);
+    if (oldest !== null) put("tool-cap", oldest.mono, limits.toolCapMs, `the ${oldest.toolName} call`);
+    if (t.kind === "busy" || t.kind === "sending") {
+      const inFlight = oldest !== null;
+      put(
+        "quiet",
+        state.progressMono,
+        inFlight ? limits.toolQuietMs : limits.quietMs,
+        inFlight ? `output while ${oldest.toolName} runs` : "output",
+      );
+    }
+    if (t.kind === "background")
+      put("background", Math.max(t.mono, state.progressMono), limits.toolQuietMs, "background tasks");
+    if (t.kind === "settling") put("settle", t.mono, SETTLE_MS, "the turn after background tasks");
+  }
+  put("wall", state.budgets.ownerMono - state.budgets.usedMs, limits.wallMs, "the task");
+  return list;
+}
+
+/** The call that runs longest: calls that wait for an answer do not run. */
+function oldestRunning(state: TaskState) {
+  const running = Object.values(state.tools).filter((tool) => tool.allowed);
+  return running.reduce<(typeof running)[number] | null>(
+    (old, tool) => (old && old.mono <= tool.mono ? old : tool),
+    null,
+  );
+}

@@ -1,0 +1,19 @@
+/** What `step` asks the supervisor to do. Data only; whoever runs an effect reports its outcome as events. */
+import type { GateReply } from "../contracts/worker.ts";
+import type { EventDraft } from "../events.ts";
+import type { EndWhy, PromptSource } from "./state.ts";
+
+export type Effect =
+  | { kind: "spawn"; resume: boolean; sessionId: string }
+  /** `promptId` is null where the supervisor makes one; `text` is what the log may hold. */
+  | { kind: "send"; source: PromptSource; promptId: string | null; text: string; redacted: boolean }
+  | { kind: "reply"; callId: string; toolUseId: string; requestId: string | null; reply: GateReply }
+  | { kind: "verify"; by: "person" | "auto"; round: number }
+  /** Look at the tree once more: the same → `task.completed`, another → `verify.stale`. */
+  | { kind: "confirm-tree"; treeId: string; by: "person" | "auto"; round: number }
+  | { kind: "end-worker"; why: EndWhy; exitMs: number }
+  /** The leader is gone: end what it left and prove that nothing remains. */
+  | { kind: "sweep" }
+  | { kind: "teardown"; how: "graceful" | "now"; graceMs: number }
+  /** Append this event before anything else is looked at. */
+  | { kind: "record"; event: EventDraft };

@@ -1,0 +1,61 @@
+/**
+ * The hold: automation is off until a person acts. A person's answer, message or verification lifts it; a fault is
+ * only lifted by its own act.
+ */
+import { classifyResult } from "../classify.ts";
+import type { TaskEvent } from "../events.ts";
+import type { Hold, TaskState } from "./state.ts";
+
+/** Runs in a row that a changing tree may make void before a person is asked. */
+export const MAX_VOID_RUNS = 2;
+
+export function hold(state: TaskState, event: TaskEvent): TaskState {
+  const put = (reason: string, message: string, fault = false): TaskState => {
+    if (state.hold?.fault) return state;
+    const next: Hold = { reason, message, since: event.at, fault };
+    return { ...state, hold: next };
+  };
+  switch (event.type) {
+    case "verify.finished": {
+      if (event.data.outcome === "error") {
+        const again = event.data.reason === "tree-changed" && state.budgets.voidRuns < MAX_VOID_RUNS;
+        return again && state.spec?.mode === "auto"
+          ? state
+          : put(`verifier-${event.data.reason ?? "error"}`, event.data.message);
+      }
+      if (event.data.outcome === "fail" && state.spec?.mode === "auto" && roundsUsedUp(state)) {
+        return put(
+          "rounds-exhausted",
+          `The verification failed in round ${state.budgets.failedRounds} of ${state.spec.limits.maxRounds}.`,
+        );
+      }
+      return state;
+    }
+    case "verify.stale":
+      return state.budgets.voidRuns < MAX_VOID_RUNS && state.spec?.mode === "auto"
+        ? state
+        : put("tree-changed", "The workspace changed after the verification passed; something still writes to it.");
+    case "turn.result": {
+      const kind = classifyResult(event.data);
+      if (kind.ok || state.spec?.mode !== "auto") return state;
+      return put(kind.reason, kind.message);
+    }
+    case "gate.incident":
+      return put(event.data.fault, event.data.detail, true);
+    case "prompt.failed":
+      return put(event.data.reason, event.data.message);
+    case "prompt.queued":
+    case "verify.requested":
+    case "request.answered":
+    case "task.recovering": {
+      const persons = !("by" in event.data) || event.data.by === "person";
+      return state.hold && !state.hold.fault && persons ? { ...state, hold: null } : state;
+    }
+    default:
+      return state;
+  }
+}
+
+export function roundsUsedUp(state: TaskState): boolean {
+  return state.spec !== null && state.budgets.failedRounds >= state.spec.limits.maxRounds;
+}

@@ -1,0 +1,42 @@
+/** Who drives the task. A new owner finds nothing of the old one's process: what was under way is ambiguous, not running. */
+import type { TaskEvent } from "../events.ts";
+import type { TaskState } from "./state.ts";
+
+export function owner(state: TaskState, event: TaskEvent): TaskState {
+  switch (event.type) {
+    case "owner.claimed": {
+      const claimed: TaskState = { ...state, owner: { kind: "held", owner: event.data.owner, since: event.at } };
+      return event.data.why === "start" ? claimed : forgetProcess(claimed, state, event.mono);
+    }
+    case "owner.released":
+      return { ...state, owner: { kind: "none" } };
+    default:
+      return state;
+  }
+}
+
+/** `before` still has the old owner's clock; its time counts into the wall budget. */
+function forgetProcess(state: TaskState, before: TaskState, mono: number): TaskState {
+  const gone = state.worker.kind === "gone" || state.worker.kind === "none";
+  return {
+    ...state,
+    worker: gone ? state.worker : { kind: "none" },
+    turn: { kind: "none" },
+    background: [],
+    requests: {},
+    tools: {},
+    progressMono: mono,
+    verification: keepsVerdict(state) ? state.verification : { kind: "none" },
+    budgets: {
+      ...state.budgets,
+      usedMs: state.budgets.usedMs + Math.max(0, before.mono - before.budgets.ownerMono),
+      ownerMono: mono,
+      costBase: state.budgets.costBase,
+    },
+  };
+}
+
+function keepsVerdict(state: TaskState): boolean {
+  const { kind } = state.verification;
+  return kind === "passed" || kind === "failed" || kind === "error";
+}

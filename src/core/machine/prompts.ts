@@ -1,0 +1,49 @@
+/**
+ * Messages to the worker: each is wanted, durable, written, acknowledged, and never written twice (invariant 9). A
+ * person's messages queue up; one is sent at each idle point.
+ */
+import type { TaskEvent } from "../events.ts";
+import type { TaskState } from "./state.ts";
+
+/** More waiting messages than this are refused at the command. */
+export const MAX_QUEUED_PROMPTS = 20;
+
+export function prompts(state: TaskState, event: TaskEvent): TaskState {
+  const { prompts: p } = state;
+  switch (event.type) {
+    case "task.recovering":
+      return {
+        ...state,
+        prompts: { ...p, goalGiven: p.goalGiven && !event.data.fresh, goOn: !event.data.fresh, open: null },
+      };
+    case "prompt.queued": {
+      const { promptId, source, text, redacted } = event.data;
+      return { ...state, prompts: { ...p, queue: [...p.queue, { promptId, source, text, redacted }] } };
+    }
+    case "prompt.intent": {
+      const { promptId, source } = event.data;
+      return {
+        ...state,
+        prompts: {
+          ...p,
+          goalGiven: p.goalGiven || source === "goal",
+          goOn: false,
+          queue: p.queue.filter((queued) => queued.promptId !== promptId),
+          open: { promptId, source, phase: "intent" },
+        },
+      };
+    }
+    case "prompt.written":
+      if (p.open?.promptId !== event.data.promptId) return state;
+      return { ...state, prompts: { ...p, sent: p.sent + 1, open: { ...p.open, phase: "written" } } };
+    case "prompt.ack":
+      if (p.open?.promptId !== event.data.promptId || event.data.state === "discarded") return state;
+      return { ...state, prompts: { ...p, open: { ...p.open, phase: "acknowledged" } } };
+    case "prompt.failed":
+      return p.open?.promptId === event.data.promptId ? { ...state, prompts: { ...p, open: null } } : state;
+    case "turn.result":
+      return { ...state, prompts: { ...p, open: null } };
+    default:
+      return state;
+  }
+}

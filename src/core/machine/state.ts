@@ -1,0 +1,263 @@
+/**
+ * The state of one task: a record of small machines, one file each beside this one. It is computed by folding the
+ * log and by nothing else; `project.ts` turns it into the state names that people see.
+ */
+import type { ContainmentRecord, RemainingResource } from "../contracts/worker.ts";
+import type { EventMap } from "../events.ts";
+
+export type TaskSpec = EventMap["task.created"];
+export type OwnerIdentity = EventMap["owner.claimed"]["owner"];
+export type EndWhy = EventMap["worker.ending"]["why"];
+export type PromptSource = EventMap["prompt.intent"]["source"];
+export type VerifyFacts = EventMap["verify.finished"];
+export type ResultFacts = EventMap["turn.result"];
+
+export type OwnerState = { kind: "none" } | { kind: "held"; owner: OwnerIdentity; since: string };
+
+/** The worker process, from the wish for one to the proof that nothing of it is left. */
+export type WorkerState =
+  | { kind: "none" }
+  | { kind: "wanted"; resume: boolean; sessionId: string }
+  | { kind: "spawning"; workerId: string; sessionId: string; resume: boolean; mono: number }
+  | { kind: "handshake"; workerId: string; sessionId: string; containment: ContainmentRecord; mono: number }
+  | { kind: "live"; workerId: string; sessionId: string; containment: ContainmentRecord; mono: number }
+  | {
+      kind: "ending";
+      workerId: string;
+      sessionId: string;
+      containment: ContainmentRecord | null;
+      why: EndWhy;
+      mono: number;
+    }
+  | {
+      kind: "gone";
+      workerId: string;
+      why: EndWhy | "stop" | "unexpected" | "start-failed";
+      /** Kebab-case code and sentence, when the end was not wanted. */
+      reason: string | null;
+      message: string | null;
+    };
+
+/** What the worker's conversation is doing. */
+export type TurnState =
+  /** No message was written to this worker yet. */
+  | { kind: "none" }
+  /** A message is on its way: wanted, then durable, then written. */
+  | { kind: "sending"; source: PromptSource; promptId: string | null; mono: number }
+  | { kind: "busy"; promptId: string | null; mono: number }
+  /** A result came while background tasks were alive. */
+  | { kind: "background"; mono: number }
+  /** Background tasks just ended: the worker may begin another turn by itself. */
+  | { kind: "settling"; mono: number }
+  | { kind: "idle"; mono: number };
+
+export interface QueuedPrompt {
+  promptId: string;
+  source: PromptSource;
+  text: string;
+  redacted: boolean;
+}
+
+/** How far a message got that nobody may send twice. */
+export interface OpenPrompt {
+  promptId: string;
+  source: PromptSource;
+  phase: "intent" | "written" | "acknowledged";
+}
+
+export interface PromptsState {
+  /** The goal was handed to some process of the present session. */
+  goalGiven: boolean;
+  /** A resumed session is told to go on before anything else. */
+  goOn: boolean;
+  queue: QueuedPrompt[];
+  open: OpenPrompt | null;
+  sent: number;
+}
+
+export type RequestKind = "tool" | "question" | "plan";
+export type AskedOf = "person" | "decider";
+
+export interface RequestState {
+  requestId: string;
+  callId: string;
+  toolUseId: string;
+  toolName: string;
+  kind: RequestKind;
+  input: unknown;
+  cwd: string;
+  rule: string;
+  reason: string;
+  loss: "recoverable" | "lost" | null;
+  agentId: string | null;
+  askedOf: AskedOf;
+  since: string;
+  mono: number;
+  phase: "pending" | "answered";
+  answer: EventMap["request.answered"] | null;
+}
+
+export type VerificationState =
+  | { kind: "none" }
+  | { kind: "wanted"; by: "person" | "auto"; mono: number }
+  | { kind: "running"; by: "person" | "auto"; mono: number }
+  /** Passed; the workspace must still be that tree before the task is called completed. */
+  | { kind: "confirming"; facts: VerifyFacts }
+  | { kind: "passed"; facts: VerifyFacts }
+  | { kind: "failed"; facts: VerifyFacts }
+  | { kind: "error"; facts: VerifyFacts };
+
+export type StopBy = EventMap["stop.requested"]["by"];
+
+export type StopState =
+  | { kind: "none" }
+  | {
+      kind: "requested";
+      by: StopBy;
+      how: "graceful" | "now";
+      reason: string;
+      end: "stopped" | "failed";
+      cause: string | null;
+      mono: number;
+    }
+  | { kind: "proven"; by: StopBy; reason: string; end: "stopped" | "failed"; cause: string | null }
+  | {
+      kind: "unproven";
+      by: StopBy;
+      reason: string;
+      end: "stopped" | "failed";
+      cause: string | null;
+      remaining: RemainingResource[];
+    };
+
+/** Why nothing is sent or approved by itself until a person acts. */
+export interface Hold {
+  reason: string;
+  message: string;
+  since: string;
+  /** Set for the fault switch: an act of a person does not clear it. */
+  fault: boolean;
+}
+
+export interface BudgetState {
+  /** Results of turns. */
+  turns: number;
+  /** Failing verifications since the task began. */
+  failedRounds: number;
+  /** Verifications begun. */
+  rounds: number;
+  /** Runs in a row that a changing tree made void. */
+  voidRuns: number;
+  /** Cost of finished processes (USD, Claude's estimate) and the last value of the present one; null: not reported. */
+  costBase: number;
+  costLast: number | null;
+  /** Milliseconds that earlier owners spent, and the present owner's start on its own clock. */
+  usedMs: number;
+  ownerMono: number;
+}
+
+export interface OpenTool {
+  toolName: string;
+  gated: boolean;
+  /** The gate let it through. */
+  allowed: boolean;
+  mono: number;
+  at: string;
+}
+
+export interface Counters {
+  toolCalls: number;
+  verdicts: Record<"allow" | "review" | "person" | "deny", number>;
+  /** Review, person and deny verdicts by rule: at most 200 rules, the rest under `other`. */
+  byRule: Record<string, number>;
+  lateEvents: number;
+  incidents: number;
+  protocolErrors: number;
+}
+
+export type EndedState =
+  | { kind: "no" }
+  | { kind: "completed"; treeId: string; at: string }
+  | { kind: "failed"; reason: string; message: string; at: string };
+
+export interface TaskState {
+  taskId: string;
+  seq: number;
+  /** Time of the newest event: wall (ISO) and the owner's monotonic clock (ms). */
+  at: string;
+  mono: number;
+  createdAt: string;
+  spec: TaskSpec | null;
+  owner: OwnerState;
+  worker: WorkerState;
+  /** Containments whose absence is not proven yet, the present worker's first. */
+  resources: ContainmentRecord[];
+  turn: TurnState;
+  background: { id: string; kind: string; description: string }[];
+  prompts: PromptsState;
+  requests: Record<string, RequestState>;
+  tools: Record<string, OpenTool>;
+  /** Owner's clock at the newest sign of progress (anything but a heartbeat). */
+  progressMono: number;
+  /** Answers that people gave, by tool_use_id: a can_use_tool that still follows gets the same (bounded to 100). */
+  answered: Record<string, "approve" | "deny" | "answer">;
+  verification: VerificationState;
+  /** The newest verification that ran, kept for reports while the machine moves on. */
+  lastVerification: VerifyFacts | null;
+  stop: StopState;
+  hold: Hold | null;
+  ended: EndedState;
+  budgets: BudgetState;
+  counters: Counters;
+  lastResult: { facts: ResultFacts; at: string } | null;
+  /** Model that Claude reported, null until known. */
+  model: string | null;
+  sessionId: string | null;
+}
+
+export function initialState(taskId: string): TaskState {
+  return {
+    taskId,
+    seq: 0,
+    at: "",
+    mono: 0,
+    createdAt: "",
+    spec: null,
+    owner: { kind: "none" },
+    worker: { kind: "none" },
+    resources: [],
+    turn: { kind: "none" },
+    background: [],
+    prompts: { goalGiven: false, goOn: false, queue: [], open: null, sent: 0 },
+    requests: {},
+    tools: {},
+    progressMono: 0,
+    answered: {},
+    verification: { kind: "none" },
+    lastVerification: null,
+    stop: { kind: "none" },
+    hold: null,
+    ended: { kind: "no" },
+    budgets: {
+      turns: 0,
+      failedRounds: 0,
+      rounds: 0,
+      voidRuns: 0,
+      costBase: 0,
+      costLast: null,
+      usedMs: 0,
+      ownerMono: 0,
+    },
+    counters: {
+      toolCalls: 0,
+      verdicts: { allow: 0, review: 0, person: 0, deny: 0 },
+      byRule: {},
+      lateEvents: 0,
+      incidents: 0,
+      protocolErrors: 0,
+    },
+    lastResult: null,
+    model: null,
+    sessionId: null,
+  };
+}

@@ -1,0 +1,296 @@
+/**
+ * The one function that moves a task: `step(state, event) -> { state, effects }`.
+ *
+ * An event passes the small machines in a fixed order; each reads what the earlier ones already changed:
+ *
+ *   owner → budgets → tools → stop → ended → verification → requests → prompts → worker → turn → hold → counters
+ *
+ * `budgets` and `tools` stand before the machines whose old state they ask for; `ended` stands before `verification`
+ * because `completed` needs the verdict that `verification` then closes. After that `answer` says what this very event
+ * calls for, and `next` what the state as a whole wants now. Arbitration lives here and nowhere else: a stop wins over
+ * everything, a person over automation, a verdict counts only for the present tree.
+ */
+import type { EventDraft, TaskEvent } from "../events.ts";
+import { evidencePrompt, GO_ON } from "../prompts.ts";
+import { budgets } from "./budgets.ts";
+import { counters } from "./counters.ts";
+import type { Effect } from "./effects.ts";
+import { ended } from "./ended.ts";
+import { hold, roundsUsedUp } from "./hold.ts";
+import { arrivesLate } from "./late.ts";
+import { owner } from "./owner.ts";
+import { prompts } from "./prompts.ts";
+import { requests } from "./requests.ts";
+import type { TaskState } from "./state.ts";
+import { stop } from "./stop.ts";
+import { ranUngated, tools } from "./tools.ts";
+import { turn } from "./turn.ts";
+import { isActive, verification } from "./verification.ts";
+import { worker } from "./worker.ts";
+
+export interface Step {
+  state: TaskState;
+  effects: Effect[];
+}
+
+const MACHINES = [owner, budgets, tools, stop, ended, verification, requests, prompts, worker, turn, hold, counters];
+
+/** Milliseconds between stdin EOF and TERM, by the reason of the end (commands.md, Defaults). */
+const EXIT_MS = { completed: 2_000, deferral: 10_000, other: 30_000 } as const;
+const QUIT_EXIT_MS = 500;
+
+const PERMITTED_MODES: ReadonlySet<string> = new Set(["default", "plan"]);
+
+export function step(before: TaskState, event: TaskEvent): Step {
+  const stamped = stamp(before, event);
+  if (arrivesLate(before, event)) {
+    const late = { ...stamped.counters, lateEvents: stamped.counters.lateEvents + 1 };
+    return { state: { ...stamped, counters: late }, effects: answerLate(event) };
+  }
+  const moved = MACHINES.reduce((state, machine) => machine(state, event), stamped);
+  const effects = answer(before, moved, event);
+  return next(moved, effects);
+}
+
+function stamp(state: TaskState, event: TaskEvent): TaskState {
+  const stamped: TaskState = { ...state, seq: event.seq, at: event.at, mono: event.mono };
+  switch (event.type) {
+    case "task.created":
+      return { ...stamped, spec: event.data, createdAt: event.at, sessionId: event.data.sessionId };
+    case "worker.heartbeat":
+    case "timer.fired":
+    case "rejected":
+    case "notice":
+      return stamped;
+    case "worker.init":
+      return { ...stamped, progressMono: event.mono, model: event.data.model ?? state.model };
+    case "turn.result":
+      return { ...stamped, progressMono: event.mono, lastResult: { facts: event.data, at: event.at } };
+    case "worker.conversation-reset":
+      return { ...stamped, progressMono: event.mono, sessionId: event.data.sessionId ?? state.sessionId };
+    default:
+      return { ...stamped, progressMono: event.mono };
+  }
+}
+
+/** A call that comes after a stop or an end is denied; everything else late is only noted. */
+function answerLate(event: TaskEvent): Effect[] {
+  if (event.type !== "gate.verdict") return [];
+  const { callId, toolUseId } = event.data;
+  const reply = {
+    decision: "deny",
+    reason: "The supervisor has stopped this task; end your turn.",
+    endTurn: true,
+  } as const;
+  return [{ kind: "reply", callId, toolUseId, requestId: null, reply }];
+}
+
+/** What this event calls for, once. */
+function answer(before: TaskState, after: TaskState, event: TaskEvent): Effect[] {
+  switch (event.type) {
+    case "gate.verdict": {
+      const { callId, toolUseId, verdict, reason } = event.data;
+      if (event.data.requestId !== undefined && after.requests[event.data.requestId]) return [];
+      const allowed = verdict === "allow";
+      const reply = allowed
+        ? ({ decision: "allow" } as const)
+        : ({ decision: "deny", reason: denial(reason) } as const);
+      return [{ kind: "reply", callId, toolUseId, requestId: null, reply }];
+    }
+    case "request.answered": {
+      const request = before.requests[event.data.requestId];
+      if (request?.phase !== "pending") return [];
+      const { callId, toolUseId, requestId } = request;
+      return [{ kind: "reply", callId, toolUseId, requestId, reply: toReply(event.data) }];
+    }
+    case "tool.result":
+      if (!ranUngated(before, event.data)) return [];
+      return [
+        incident(
+          "ungated-call",
+          `A tool call ran without a gate event (${event.data.toolUseId}).`,
+          event.data.toolUseId,
+        ),
+      ];
+    case "worker.init":
+      if (PERMITTED_MODES.has(event.data.permissionMode)) return [];
+      return [
+        incident(
+          "permission-mode",
+          `Claude reports the permission mode "${event.data.permissionMode}", which is wider than asked for.`,
+        ),
+      ];
+    case "gate.incident":
+      return [{ kind: "end-worker", why: "incident", exitMs: QUIT_EXIT_MS }];
+    case "verify.finished":
+      if (after.verification.kind !== "confirming") return [];
+      return [{ kind: "confirm-tree", treeId: event.data.treeId, by: event.data.by, round: event.data.round }];
+    case "task.completed":
+      if (after.ended.kind !== "completed" || before.ended.kind !== "no") return [];
+      return hasProcess(after) ? [{ kind: "end-worker", why: "completed", exitMs: EXIT_MS.completed }] : [];
+    case "worker.exited":
+    case "worker.start-failed":
+      if (after.stop.kind !== "none" || after.resources.length === 0) return [];
+      return [{ kind: "sweep" }];
+    case "worker.spawned":
+      /* A stop overtook the spawn: what has just appeared must go too. */
+      return after.stop.kind === "requested" ? [teardown(after)] : [];
+    case "stop.requested":
+      return after.stop.kind === "requested" ? [teardown(after)] : [];
+    case "timer.fired":
+      return watchdog(after, event.data.name);
+    default:
+      return [];
+  }
+}
+
+/** What the state as a whole wants now; wanting is marked, so that it is asked for once. */
+function next(state: TaskState, effects: Effect[]): Step {
+  const free =
+    state.owner.kind === "held" && state.stop.kind === "none" && state.ended.kind === "no" && state.spec !== null;
+  if (!free) return { state, effects };
+  const { worker: w, verification: v, spec } = state;
+
+  if (w.kind === "wanted") {
+    if (state.resources.length > 0) return { state, effects };
+    const { resume, sessionId } = w;
+    const spawning: TaskState = {
+      ...state,
+      worker: { kind: "spawning", workerId: "", sessionId, resume, mono: state.mono },
+    };
+    return { state: spawning, effects: [...effects, { kind: "spawn", resume, sessionId }] };
+  }
+  const resting = isIdle(state);
+  if (v.kind === "wanted" && resting) {
+    const round = state.budgets.rounds + 1;
+    const running: TaskState = { ...state, verification: { kind: "running", by: v.by, mono: state.mono } };
+    return { state: running, effects: [...effects, { kind: "verify", by: v.by, round }] };
+  }
+  if (isActive(v)) return { state, effects };
+  if (w.kind === "gone" && state.resources.length === 0 && state.hold?.fault !== true) {
+    if (w.why === "unexpected" || w.why === "start-failed") return { state, effects: [...effects, failed(w)] };
+  }
+  if (spec.mode === "auto" && wantsVerification(state)) {
+    return { state, effects: [...effects, record({ type: "verify.requested", data: { by: "auto" } })] };
+  }
+  const message = nextMessage(state);
+  if (message === null) return { state, effects };
+  if (w.kind === "gone" && state.resources.length === 0 && w.why !== "stop") {
+    const sessionId = state.sessionId ?? spec.sessionId;
+    return next({ ...state, worker: { kind: "wanted", resume: true, sessionId } }, effects);
+  }
+  if (w.kind !== "live" || !resting) return { state, effects };
+  const sending: TaskState = {
+    ...state,
+    turn: { kind: "sending", source: message.source, promptId: message.promptId, mono: state.mono },
+  };
+  return { state: sending, effects: [...effects, { kind: "send", ...message }] };
+}
+
+/** Nothing of the conversation is under way and nobody is being asked. */
+export function isIdle(state: TaskState): boolean {
+  const { worker: w, turn: t } = state;
+  const still = t.kind === "none" || t.kind === "idle";
+  const quiet = w.kind === "live" || w.kind === "gone" || w.kind === "none";
+  return still && quiet && Object.keys(state.requests).length === 0;
+}
+
+/** An automatic task verifies each good result, once. */
+function wantsVerification(state: TaskState): boolean {
+  if (state.turn.kind !== "idle" || state.hold !== null || !isIdle(state)) return false;
+  if (state.prompts.queue.length > 0) return false;
+  const { verification: v } = state;
+  return v.kind === "none" || (v.kind === "error" && v.facts.reason === "tree-changed");
+}
+
+interface Message {
+  source: "goal" | "person" | "verifier" | "recover";
+  promptId: string | null;
+  text: string;
+  redacted: boolean;
+}
+
+/** The one message to send next. A hold stops all but a person's. */
+function nextMessage(state: TaskState): Message | null {
+  const { spec, prompts: p, verification: v } = state;
+  if (!spec) return null;
+  const started = state.worker.kind === "live" && state.turn.kind === "none";
+  const automatic = state.hold === null;
+  if (started && automatic && !p.goalGiven) {
+    return { source: "goal", promptId: null, text: spec.goal, redacted: spec.goalRedacted };
+  }
+  if (started && automatic && p.goOn) return { source: "recover", promptId: null, text: GO_ON, redacted: false };
+  const queued = p.queue[0];
+  if (queued && state.hold?.fault !== true) return { ...queued, source: "person" };
+  if (automatic && spec.mode === "auto" && v.kind === "failed" && !roundsUsedUp(state)) {
+    const text = evidencePrompt(v.facts, spec.limits.maxRounds, state.budgets.failedRounds);
+    return { source: "verifier", promptId: null, text, redacted: false };
+  }
+  return null;
+}
+
+function watchdog(state: TaskState, name: string): Effect[] {
+  const stopBy = (cause: string, reason: string): Effect[] => {
+    if (state.stop.kind !== "none" || state.ended.kind !== "no") return [];
+    return [
+      record({ type: "stop.requested", data: { by: "watchdog", kind: "graceful", reason, end: "failed", cause } }),
+    ];
+  };
+  switch (name) {
+    case "quiet":
+      return stopBy("stalled-no-result", "The worker showed no sign of progress and gave no result.");
+    case "tool-cap":
+      return stopBy("tool-cap", "One tool call ran longer than any may.");
+    case "wall":
+      return stopBy("wall-clock", "The task used up its time.");
+    default:
+      return [];
+  }
+}
+
+function failed(gone: { reason: string | null; message: string | null }): Effect {
+  const reason = gone.reason ?? "worker-exit unknown";
+  const said = gone.message === null || gone.message.trim() === "" ? "" : ` It said: ${gone.message.trim()}`;
+  const message = reason.startsWith("worker-exit")
+    ? `Claude ended by itself (${reason.slice("worker-exit ".length)}) in the middle of the task.${said}`
+    : (gone.message ?? reason);
+  return record({ type: "task.failed", data: { reason, message } });
+}
+
+function incident(fault: string, detail: string, toolUseId?: string): Effect {
+  return record({ type: "gate.incident", data: { fault, detail, ...(toolUseId === undefined ? {} : { toolUseId }) } });
+}
+
+function teardown(state: TaskState): Effect {
+  const how = state.stop.kind === "requested" ? state.stop.how : "now";
+  return { kind: "teardown", how, graceMs: state.spec?.limits.stopGraceMs ?? 5_000 };
+}
+
+function record(event: EventDraft): Effect {
+  return { kind: "record", event };
+}
+
+function hasProcess(state: TaskState): boolean {
+  const { kind } = state.worker;
+  return kind === "spawning" || kind === "handshake" || kind === "live";
+}
+
+function denial(reason: string): string {
+  return `Denied by the supervisor's policy: ${reason}`;
+}
+
+function toReply(answered: Extract<TaskEvent, { type: "request.answered" }>["data"]) {
+  switch (answered.decision) {
+    case "deny": {
+      const note = answered.note?.trim() ?? "";
+      return {
+        decision: "deny",
+        reason: note === "" ? "A person denied this call." : `A person denied this call: ${note}`,
+      } as const;
+    }
+    case "answer":
+      return { decision: "allow", updatedInput: { answers: answered.answers ?? {} } } as const;
+    case "approve":
+      return { decision: "allow" } as const;
+  }
+}

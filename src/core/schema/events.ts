@@ -1,0 +1,285 @@
+/**
+ * The schema of every event that a task's log may hold: the single source of the event types (`core/events.ts` takes
+ * its types from here without loading TypeBox). Readers accept unknown types and unknown fields; writers use these.
+ */
+import { type Static, Type } from "typebox";
+
+const Opt = Type.Optional;
+const Str = Type.String();
+const Num = Type.Number();
+const Int = Type.Integer();
+const Bool = Type.Boolean();
+const oneOf = <const T extends readonly string[]>(...values: T) =>
+  Type.Union(values.map((v) => Type.Literal(v))) as never as ReturnType<typeof Type.Unsafe<T[number]>>;
+const Late = { late: Opt(Bool) };
+
+const Identity = Type.Object({ pid: Int, startTicks: Str, bootId: Str });
+const Owner = Type.Object({ pid: Int, startTicks: Str, bootId: Str, host: Str });
+const Containment = Type.Object({
+  kind: oneOf("cgroup", "census"),
+  cgroup: Opt(Str),
+  marker: Str,
+  leader: Identity,
+  guardian: Opt(Identity),
+});
+const Executable = Type.Object({ path: Str, realPath: Str, version: Str, size: Num, sha256: Str });
+const Remaining = Type.Object({ kind: oneOf("process", "cgroup", "unknown"), id: Str, detail: Str });
+const Command = Type.Object({ text: Str, argv: Type.Array(Str), shell: Bool, timeoutMs: Num });
+const Verification = Type.Object({
+  commands: Type.Array(Command),
+  cwd: Str,
+  where: oneOf("clean", "workspace"),
+  setup: Opt(Command),
+  carry: Type.Array(Str),
+  runs: Int,
+  envNames: Type.Array(Str),
+  inputs: Type.Record(Str, Str),
+});
+const Finding = Type.Object({ kind: Str, path: Opt(Str), detail: Str });
+const CommandResult = Type.Object({
+  text: Str,
+  exitCode: Type.Union([Int, Type.Null()]),
+  signal: Type.Union([Str, Type.Null()]),
+  timedOut: Bool,
+  durationMs: Num,
+  outputBytes: Num,
+  outputSha256: Str,
+  outputTail: Str,
+  artifact: Opt(Str),
+  outcome: oneOf("pass", "fail", "error"),
+});
+const Limits = Type.Object({
+  startupMs: Num,
+  quietMs: Num,
+  toolQuietMs: Num,
+  toolCapMs: Num,
+  wallMs: Num,
+  stopGraceMs: Num,
+  maxRounds: Int,
+  maxTurns: Opt(Int),
+});
+const Usage = Type.Object({
+  inputTokens: Opt(Num),
+  outputTokens: Opt(Num),
+  cacheReadTokens: Opt(Num),
+  cacheCreationTokens: Opt(Num),
+});
+
+export const EVENT_VERSION = 1;
+
+export const eventSchemas = {
+  /** Everything about the task that never changes again. */
+  "task.created": Type.Object({
+    goal: Str,
+    /** The stored goal differs from what the person typed: it may never be sent from the log. */
+    goalRedacted: Bool,
+    mode: oneOf("manual", "auto"),
+    cwd: Str,
+    transport: oneOf("claude-jsonl", "process-pipe"),
+    trust: oneOf("none", "user", "project"),
+    profile: oneOf("strict", "standard", "open"),
+    verify: Verification,
+    limits: Limits,
+    sessionId: Str,
+    model: Opt(Str),
+    workerEnvNames: Type.Array(Str),
+    cgroup: oneOf("auto", "required", "off"),
+    /** Tree id of the workspace at the start; absent when it could not be read. */
+    startTree: Opt(Str),
+    /** What the repository's own Claude settings would have run or do run, for the report. */
+    repositoryFindings: Type.Array(Str),
+  }),
+  "owner.claimed": Type.Object({ owner: Owner, why: oneOf("start", "recover", "stop", "answer", "verify") }),
+  "owner.released": Type.Object({ why: oneOf("quit", "ended", "failed") }),
+  "task.recovering": Type.Object({ fresh: Bool, sessionId: Str }),
+  "task.completed": Type.Object({ treeId: Str, round: Int, by: oneOf("person", "auto"), ...Late }),
+  "task.failed": Type.Object({ reason: Str, message: Str, ...Late }),
+
+  /** Durable before the process exists. */
+  "worker.spawning": Type.Object({ workerId: Str, sessionId: Str, resume: Bool }),
+  "worker.spawned": Type.Object({
+    containment: Containment,
+    argv: Type.Array(Str),
+    envNames: Type.Array(Str),
+    ...Late,
+  }),
+  "worker.started": Type.Object({
+    executable: Executable,
+    argv: Type.Array(Str),
+    envNames: Type.Array(Str),
+    cwd: Str,
+    permissionMode: Str,
+    sessionId: Str,
+    resume: Bool,
+    ...Late,
+  }),
+  "worker.start-failed": Type.Object({ reason: Str, message: Str, ...Late }),
+  "worker.init": Type.Object({ permissionMode: Str, sessionId: Str, model: Opt(Str), tools: Int, ...Late }),
+  "worker.text": Type.Object({ preview: Str, chars: Int, parentToolUseId: Opt(Str), artifact: Opt(Str), ...Late }),
+  "worker.stderr": Type.Object({ preview: Str, ...Late }),
+  "worker.heartbeat": Type.Object({}),
+  "worker.background": Type.Object({
+    tasks: Type.Array(Type.Object({ id: Str, kind: Str, description: Str })),
+    ...Late,
+  }),
+  "worker.session-state": Type.Object({ state: oneOf("idle", "busy"), ...Late }),
+  "worker.retry": Type.Object({ attempt: Int, maxRetries: Opt(Int), delayMs: Opt(Num), status: Opt(Int), ...Late }),
+  "worker.rate-limit": Type.Object({ status: oneOf("allowed", "warning", "rejected"), resetsAt: Opt(Str), ...Late }),
+  "worker.conversation-reset": Type.Object({ sessionId: Opt(Str), ...Late }),
+  "worker.protocol-error": Type.Object({ code: Str, detail: Str, artifact: Opt(Str), fatal: Bool, ...Late }),
+  "worker.unknown": Type.Object({ messageType: Str, subtype: Opt(Str), ...Late }),
+  /** Durable before a live worker is ended on purpose. */
+  "worker.ending": Type.Object({
+    why: oneOf("completed", "incident", "quit", "pause", "takeover", "deferral", "exhausted"),
+  }),
+  "worker.exited": Type.Object({
+    code: Type.Union([Int, Type.Null()]),
+    signal: Type.Union([Str, Type.Null()]),
+    exitReason: Str,
+    stderrTail: Opt(Str),
+    ...Late,
+  }),
+  /** What was still there after the leader's exit, and whether it is gone now. */
+  "worker.swept": Type.Object({
+    method: Str,
+    killed: Int,
+    durationMs: Num,
+    proven: Bool,
+    remaining: Type.Array(Remaining),
+  }),
+
+  /** A person's message waits for the next idle point. */
+  "prompt.queued": Type.Object({ promptId: Str, source: oneOf("person"), text: Str, redacted: Bool }),
+  /** Durable before the message is written to the worker. */
+  "prompt.intent": Type.Object({
+    promptId: Str,
+    source: oneOf("goal", "person", "decider", "verifier", "recover", "handback"),
+    text: Str,
+    redacted: Bool,
+  }),
+  "prompt.written": Type.Object({ promptId: Str }),
+  "prompt.ack": Type.Object({ promptId: Str, state: oneOf("queued", "started", "completed", "discarded"), ...Late }),
+  "prompt.failed": Type.Object({ promptId: Str, reason: Str, message: Str }),
+
+  "gate.verdict": Type.Object({
+    callId: Str,
+    via: oneOf("hook", "ask"),
+    toolUseId: Str,
+    toolName: Str,
+    verdict: oneOf("allow", "review", "person", "deny"),
+    rule: Str,
+    reason: Str,
+    loss: Opt(oneOf("recoverable", "lost")),
+    /** Redacted and bounded. */
+    input: Type.Unknown(),
+    cwd: Str,
+    agentId: Opt(Str),
+    /** Set when the call waits for someone: the id that people use. */
+    requestId: Opt(Str),
+    kind: Opt(oneOf("tool", "question", "plan")),
+    ...Late,
+  }),
+  "gate.reply-failed": Type.Object({ callId: Str, toolUseId: Str, reason: Str, message: Str }),
+  "gate.not-run": Type.Object({ toolUseId: Str, toolName: Opt(Str), why: oneOf("refused-before-hook", "cut-off") }),
+  "gate.incident": Type.Object({ fault: Str, detail: Str, toolUseId: Opt(Str), toolName: Opt(Str), ...Late }),
+
+  /** Durable before the answer is written to the worker. */
+  "request.answered": Type.Object({
+    requestId: Str,
+    decision: oneOf("approve", "deny", "answer"),
+    by: oneOf("person", "decider", "supervisor"),
+    via: oneOf("dialog", "command", "policy", "stop"),
+    note: Opt(Str),
+    answers: Opt(Type.Record(Str, Str)),
+  }),
+  "request.replied": Type.Object({ requestId: Str, ok: Bool, reason: Opt(Str) }),
+  "request.cancelled": Type.Object({ requestId: Str, why: oneOf("claude", "worker-gone", "stop") }),
+
+  "tool.use": Type.Object({ toolUseId: Str, toolName: Str, parentToolUseId: Opt(Str), ...Late }),
+  "tool.result": Type.Object({
+    toolUseId: Str,
+    isError: Bool,
+    wrapped: Bool,
+    aborted: Bool,
+    preview: Str,
+    chars: Int,
+    artifact: Opt(Str),
+    ...Late,
+  }),
+  "turn.result": Type.Object({
+    subtype: Str,
+    isError: Bool,
+    terminalReason: Opt(Str),
+    apiErrorStatus: Opt(Int),
+    errors: Type.Array(Str),
+    preview: Str,
+    chars: Int,
+    artifact: Opt(Str),
+    numTurns: Opt(Int),
+    costUsd: Opt(Num),
+    durationMs: Opt(Num),
+    usage: Opt(Usage),
+    permissionDenials: Int,
+    deferred: Opt(Type.Object({ toolUseId: Str, toolName: Str })),
+    ...Late,
+  }),
+
+  "decision.made": Type.Object({ requestId: Opt(Str), decision: Str, reason: Opt(Str), ...Late }),
+
+  "verify.requested": Type.Object({ by: oneOf("person", "auto") }),
+  "verify.started": Type.Object({ by: oneOf("person", "auto"), round: Int, where: Str, commands: Type.Array(Str) }),
+  "verify.finished": Type.Object({
+    outcome: oneOf("pass", "fail", "error"),
+    exitCode: Type.Union([Int, Type.Null()]),
+    treeId: Str,
+    treeAfter: Opt(Str),
+    reason: Opt(Str),
+    message: Str,
+    by: oneOf("person", "auto"),
+    round: Int,
+    where: Str,
+    durationMs: Num,
+    commands: Type.Array(CommandResult),
+    findings: Type.Array(Finding),
+    ...Late,
+  }),
+  /** The workspace is no longer the tree that passed. */
+  "verify.stale": Type.Object({ passedTree: Str, presentTree: Str, ...Late }),
+
+  /** Durable before anything of a stop is done. */
+  "stop.requested": Type.Object({
+    by: oneOf("person", "watchdog", "supervisor", "estop"),
+    kind: oneOf("graceful", "now"),
+    reason: Str,
+    /** What the task is once everything is proven gone. */
+    end: oneOf("stopped", "failed"),
+    /** Kebab-case cause with `end: failed`. */
+    cause: Opt(Str),
+  }),
+  "stop.proven": Type.Object({ method: Str, killed: Int, durationMs: Num }),
+  "stop.failed": Type.Object({ remaining: Type.Array(Remaining), durationMs: Num }),
+  "estop.requested": Type.Object({ epoch: Int, reason: Opt(Str) }),
+
+  "timer.fired": Type.Object({ name: Str }),
+  /** Something was asked for that the state does not allow; nothing changed. */
+  rejected: Type.Object({ what: Str, reason: Str, message: Str, ...Late }),
+  "log.recovered": Type.Object({ tornBytes: Int, file: Opt(Str) }),
+  notice: Type.Object({ level: oneOf("info", "warning", "error"), text: Str }),
+} as const;
+
+export const eventRecordSchema = Type.Object({
+  v: Type.Literal(EVENT_VERSION),
+  seq: Int,
+  taskId: Str,
+  workerId: Type.Union([Str, Type.Null()]),
+  at: Str,
+  mono: Num,
+  type: Str,
+  data: Type.Record(Str, Type.Unknown()),
+  idempotencyKey: Opt(Str),
+  artifact: Opt(Str),
+  prev: Str,
+});
+
+export type EventSchemas = typeof eventSchemas;
+export type EventMap = { -readonly [K in keyof EventSchemas]: Static<EventSchemas[K]> };
