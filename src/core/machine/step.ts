@@ -146,10 +146,9 @@ function answer(before: TaskState, after: TaskState, event: TaskEvent): Effect[]
 
 /** What the state as a whole wants now; wanting is marked, so that it is asked for once. */
 function next(state: TaskState, effects: Effect[]): Step {
-  const free =
-    state.owner.kind === "held" && state.stop.kind === "none" && state.ended.kind === "no" && state.spec !== null;
-  if (!free) return { state, effects };
   const { worker: w, verification: v, spec } = state;
+  const free = state.owner.kind === "held" && state.stop.kind === "none" && state.ended.kind === "no";
+  if (!free || spec === null) return { state, effects };
 
   if (w.kind === "wanted") {
     if (state.resources.length > 0) return { state, effects };

@@ -1,0 +1,165 @@
+/**
+ * What the supervisor offers to whoever drives it (the Pi extension, tests, embedders). Every call answers with a
+ * result union; nothing throws for an expected failure. Texts in answers are redacted.
+ */
+import type { PolicyDecision, Profile, Trust } from "../core/contracts/policy.ts";
+import type { StoredEvent } from "../core/events.ts";
+import type { Deadline } from "../core/machine/deadlines.ts";
+import type { StateName, WaitsFor } from "../core/machine/project.ts";
+import type { RequestState, TaskState } from "../core/machine/state.ts";
+import type { Result } from "../core/result.ts";
+
+export interface StartInput {
+  goal: string;
+  /** Folder to work in; relative to `from`. */
+  cwd?: string;
+  /** The caller's own folder (Pi's cwd). */
+  from: string;
+  mode?: "manual" | "auto";
+  verify: string[];
+  transport?: "claude-jsonl" | "process-pipe";
+  trust?: Trust;
+  profile?: Profile;
+  model?: string;
+  maxRounds?: number;
+  maxTurns?: number;
+  timeoutMs?: number;
+  quietTimeoutMs?: number;
+  patienceMs?: number;
+  verifyIn?: "clean" | "workspace";
+  verifySetup?: string;
+  verifyRuns?: number;
+}
+
+export interface StartAnswer {
+  taskId: string;
+  /** Real path. */
+  cwd: string;
+  mode: "manual" | "auto";
+  stopCommand: string;
+  /** What the person should know: a newer Claude, what the repository's settings run, an unusual cwd. */
+  notices: string[];
+}
+
+/** One pending request, as `approvals` shows it. */
+export interface RequestView {
+  requestId: string;
+  taskId: string;
+  kind: RequestState["kind"] | "sign-off";
+  toolName: string;
+  toolUseId: string;
+  /** Redacted. */
+  input: unknown;
+  cwd: string;
+  rule: string;
+  reason: string;
+  loss: "recoverable" | "lost" | null;
+  askedOf: "person" | "decider";
+  since: string;
+  deferred: boolean;
+}
+
+export interface TaskView {
+  taskId: string;
+  state: StateName;
+  waitsFor: WaitsFor;
+  /** Why it stands where it stands, one sentence, or null. */
+  why: string | null;
+  /** Kebab-case code of the hold or the failure, or null. */
+  reason: string | null;
+  recoverable: boolean;
+  goal: string;
+  cwd: string;
+  mode: "manual" | "auto";
+  createdAt: string;
+  /** Time of the newest event. */
+  lastEventAt: string;
+  claudeSessionId: string | null;
+  model: string | null;
+  currentTool: { toolName: string; since: string } | null;
+  background: { id: string; kind: string; description: string }[];
+  requests: RequestView[];
+  rounds: { used: number; failed: number; max: number };
+  turns: number;
+  costUsd: number | null;
+  verdicts: Record<"allow" | "review" | "person" | "deny", number>;
+  asksByRule: Record<string, number>;
+  lastVerification: { outcome: string; treeId: string; message: string } | null;
+  deadlines: (Pick<Deadline, "name" | "length" | "what"> & { leftMs: number })[];
+  remaining: { kind: string; id: string; detail: string }[];
+  owner: { pid: number; host: string; since: string; alive: boolean; mine: boolean } | null;
+  stopCommand: string;
+  logPath: string;
+}
+
+export interface TaskRow {
+  taskId: string;
+  state: StateName | "unreadable";
+  recoverable: boolean;
+  goal: string;
+  cwd: string;
+  createdAt: string;
+  costUsd: number | null;
+  /** Set for a record that could not be read. */
+  problem: string | null;
+}
+
+/** An event just recorded, with the states around it: what the UI and followers are made from. */
+export interface TaskUpdate {
+  taskId: string;
+  event: StoredEvent;
+  before: TaskState;
+  after: TaskState;
+}
+
+export interface Supervisor {
+  start(input: StartInput): Promise<Result<StartAnswer>>;
+  status(taskId: string): Promise<Result<{ task: TaskView }>>;
+  /** The task that `status` without an id means: the newest live one of this process, else the newest of the store. */
+  defaultTask(): Promise<string | null>;
+  sessions(all: boolean): Promise<Result<{ tasks: TaskRow[] }>>;
+  send(taskId: string, text: string): Promise<Result<{ promptId: string; queued: boolean }>>;
+  approvals(): Promise<Result<{ requests: RequestView[] }>>;
+  approve(requestId: string, note: string | undefined, via: "command" | "dialog"): Promise<Result<{ taskId: string }>>;
+  deny(requestId: string, reason: string | undefined, via: "command" | "dialog"): Promise<Result<{ taskId: string }>>;
+  /** `text` is a label, several labels separated by `, `, or free text; with several questions `Question=answer; …`. */
+  answer(requestId: string, text: string, via: "command" | "dialog"): Promise<Result<{ taskId: string }>>;
+  verify(
+    taskId: string,
+  ): Promise<Result<{ outcome: "pass" | "fail" | "error"; state: StateName; message: string; treeId: string }>>;
+  stop(taskId: string, reason: string | undefined): Promise<Result<{ state: StateName }> | StopFailure>;
+  kill(taskId: string): Promise<Result<{ state: StateName }> | StopFailure>;
+  /** Whole records from `since` on, oldest first, at most `limit`. */
+  log(
+    taskId: string,
+    options: { since?: number; limit: number },
+  ): Promise<Result<{ events: StoredEvent[]; path: string; lastSeq: number }>>;
+  /** Calls `onEvent` for each record from `since` on until the signal fires. */
+  follow(taskId: string, since: number, onEvent: (event: StoredEvent) => void, signal: AbortSignal): Promise<Result>;
+  /** Checks the whole hash chain. */
+  verifyLog(taskId: string): Promise<Result<{ records: number; bytes: number }>>;
+  replay(
+    taskId: string,
+    to?: number,
+  ): Promise<Result<{ state: StateName; matches: boolean; seq: number; differences: string[] }>>;
+  /** Everything that a report is made from. */
+  history(taskId: string): Promise<Result<{ view: TaskView; events: StoredEvent[]; state: TaskState }>>;
+  policyCheck(command: string, cwd: string): Promise<Result<{ decision: PolicyDecision; explanation: string }>>;
+  /** Resolves when the task has ended or waits for a person (`-p` mode). */
+  settled(taskId: string): Promise<TaskView>;
+  /** Live tasks of this process. */
+  live(): TaskView[];
+  subscribe(listener: (update: TaskUpdate) => void): () => void;
+  /** Pi quits: end the workers cleanly, leave the tasks recoverable. Bounded by `deadlineMs`. */
+  shutdown(deadlineMs: number): Promise<void>;
+  /** For completions: ids with goal and state, from memory and the index; never slow. */
+  known(): { taskId: string; goal: string; state: string; requests: string[] }[];
+}
+
+export interface StopFailure {
+  ok: false;
+  reason: string;
+  message: string;
+  state: StateName;
+  remaining: { kind: string; id: string; detail: string }[];
+}
