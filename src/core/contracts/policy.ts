@@ -84,6 +84,7 @@ export interface PolicyFacts {
   kind(path: string): "file" | "directory" | "other" | "absent" | undefined;
   /** Other names of a regular file with more than one hard link, as far as they are known; `[]` when it has none. */
   hardLinks(path: string): readonly string[] | undefined;
+  /** Of a folder: the worst state of anything in it (untracked, then modified), so that "tracked" means all of it. */
   gitState(path: string): GitState | undefined;
   /** The scripts of the package.json in exactly this folder; `undefined` when there is none or it cannot be read. */
   packageScripts(directory: string): Readonly<Record<string, string>> | undefined;
@@ -91,4 +92,9 @@ export interface PolicyFacts {
   hasLocalBin(directory: string, name: string): boolean;
   /** Whether the task has changed this file since it started. */
   changedByTask(path: string): boolean;
+  /**
+   * Whether this file did not exist when the task started, so that the task may overwrite and remove what it made
+   * itself. Absent or false: what git does not know cannot be brought back.
+   */
+  createdByTask?(path: string): boolean;
 }

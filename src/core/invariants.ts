@@ -1,0 +1,62 @@
+/**
+ * The invariants of docs/architecture.md as one check over a single step. Tests run it over random event sequences;
+ * the supervisor's own tests run it over real logs.
+ */
+import type { TaskEvent } from "./events.ts";
+import { costUsd } from "./machine/budgets.ts";
+import { isTerminal, stateName } from "./machine/project.ts";
+import type { TaskState } from "./machine/state.ts";
+import type { Step } from "./machine/step.ts";
+import { ranUngated } from "./machine/tools.ts";
+
+/** Sentences about what this step broke; empty when it broke nothing. */
+export function violations(before: TaskState, event: TaskEvent, { state: after, effects }: Step): string[] {
+  const broken: string[] = [];
+  const name = stateName(after);
+  const sends = effects.filter((effect) => effect.kind === "send");
+  const allows = effects.filter((effect) => effect.kind === "reply" && effect.reply.decision === "allow");
+
+  if (after.ended.kind === "completed" && before.ended.kind !== "completed") {
+    const verdict = before.verification;
+    const proven =
+      event.type === "task.completed" && verdict.kind === "confirming" && verdict.facts.treeId === event.data.treeId;
+    if (!proven) broken.push("1: completed without a passing verification of that tree");
+  }
+  const barred = after.stop.kind !== "none" || after.ended.kind !== "no";
+  if (barred && sends.length > 0) broken.push("2: a message after a stop or an end");
+  if (barred && effects.some((effect) => effect.kind === "spawn")) broken.push("2: a spawn after a stop or an end");
+  if (barred && allows.length > 0) broken.push("2: an allow after a stop or an end");
+  if (after.hold !== null && sends.some((send) => send.kind === "send" && send.source !== "person"))
+    broken.push("2: an automatic message while a person is needed");
+  if (before.stop.kind !== "none" && event.type !== "task.recovering") {
+    if (after.stop.kind === "none") broken.push("3: a stop was forgotten");
+    if (name === "completed" && before.ended.kind !== "completed") broken.push("3: completed after a stop");
+  }
+  if (isTerminal(stateName(before)) && !isTerminal(name) && !LEAVES_AN_END.has(event.type))
+    broken.push(`3: ${event.type} revived a task that was ${stateName(before)}`);
+  if (event.type === "gate.verdict" && event.data.verdict !== "allow" && allows.length > 0)
+    broken.push(`4: a ${event.data.verdict} was answered with allow`);
+  if (event.type !== "gate.verdict" && event.type !== "request.answered" && allows.length > 0)
+    broken.push(`4: ${event.type} caused an allow`);
+  if (event.type === "request.answered" && event.data.decision === "deny" && allows.length > 0)
+    broken.push("4: a denial was answered with allow");
+  if (event.type === "tool.result" && !barred && event.data.late !== true && ranUngated(before, event.data)) {
+    const named = effects.some((effect) => effect.kind === "record" && effect.event.type === "gate.incident");
+    if (!named) broken.push("5: an ungated call is no incident");
+  }
+  if (after.seq !== event.seq) broken.push("7: the position does not follow the log");
+  if (
+    sends.some((send) => send.kind === "send" && send.source === "goal") &&
+    before.prompts.goalGiven &&
+    event.type !== "task.recovering"
+  )
+    broken.push("9: the goal a second time");
+  if (sends.length > 1) broken.push("9: two messages at once");
+  const reported = costUsd(after);
+  if (reported !== undefined && costUsd(before) === undefined && event.type !== "turn.result")
+    broken.push("10: a cost that nobody reported");
+  return broken;
+}
+
+/** Acts that may lead out of an ended or stopped task. */
+const LEAVES_AN_END: ReadonlySet<string> = new Set(["task.recovering", "stop.requested"]);
