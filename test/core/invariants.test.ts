@@ -13,6 +13,96 @@ const opening: EventDraft[] = [
   { type: "owner.claimed", data: { owner: { ...identity, host: "h" }, why: "start" } },
 ];
 
+/** A whole good life of an automatic task: a failing round, then a passing one. */
+const life: EventDraft[] = [
+  ...opening,
+  { type: "worker.spawning", data: { workerId: "w1", sessionId: "s1", resume: false } },
+  { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
+  {
+    type: "worker.started",
+    data: {
+      executable: { path: "/c", realPath: "/c", version: "2.1.268", size: 1, sha256: "00" },
+      argv: [],
+      envNames: [],
+      cwd: "/workspace",
+      permissionMode: "default",
+      sessionId: "s1",
+      resume: false,
+    },
+  },
+  { type: "prompt.intent", data: { promptId: "p1", source: "goal", text: "t", redacted: false } },
+  { type: "prompt.written", data: { promptId: "p1" } },
+  ...round("fail", "tree1"),
+  { type: "prompt.intent", data: { promptId: "p2", source: "verifier", text: "t", redacted: false } },
+  { type: "prompt.written", data: { promptId: "p2" } },
+  ...round("pass", "tree2"),
+  { type: "task.completed", data: { treeId: "tree2", round: 2, by: "auto" } },
+  { type: "worker.ending", data: { why: "completed" } },
+  { type: "worker.exited", data: { code: 0, signal: null, exitReason: "completed" } },
+];
+
+function round(outcome: "pass" | "fail", treeId: string): EventDraft[] {
+  const common = { by: "auto", round: 1, where: "workspace" } as const;
+  return [
+    { type: "worker.init", data: { permissionMode: "default", sessionId: "s1", tools: 3 } },
+    {
+      type: "gate.verdict",
+      data: {
+        callId: "c1",
+        via: "hook",
+        toolUseId: "t1",
+        toolName: "Bash",
+        verdict: "allow",
+        rule: "r",
+        reason: "x",
+        input: {},
+        cwd: "/workspace",
+      },
+    },
+    {
+      type: "tool.result",
+      data: { toolUseId: "t1", isError: false, wrapped: false, aborted: false, preview: "", chars: 0 },
+    },
+    {
+      type: "turn.result",
+      data: {
+        subtype: "success",
+        isError: false,
+        errors: [],
+        preview: "",
+        chars: 0,
+        permissionDenials: 0,
+        costUsd: 0.1,
+      },
+    },
+    { type: "verify.started", data: { ...common, commands: [] } },
+    {
+      type: "verify.finished",
+      data: {
+        ...common,
+        outcome,
+        exitCode: outcome === "pass" ? 0 : 1,
+        treeId,
+        message: "m",
+        durationMs: 1,
+        commands: [],
+        findings: [],
+      },
+    },
+  ];
+}
+
+/** That life with random events thrown in at random places, cut anywhere. */
+const disturbed = fc
+  .tuple(fc.array(fc.tuple(fc.nat(life.length), draft), { maxLength: 12 }), fc.integer({ min: 3, max: life.length }))
+  .map(([extra, cut]) => {
+    const whole: EventDraft[] = [];
+    life.slice(0, cut).forEach((event, index) => {
+      whole.push(event, ...extra.filter(([at]) => at === index).map(([, d]) => d));
+    });
+    return whole;
+  });
+
 function asEvent(d: EventDraft, seq: number): TaskEvent {
   return { ...d, seq, at: new Date(seq * 1000).toISOString(), mono: seq * 10, taskId: "t" } as TaskEvent;
 }
@@ -45,15 +135,10 @@ describe("the machine under random events", () => {
     );
   });
 
-  test("a running worker in random weather breaks no invariant either", () => {
-    const live: EventDraft[] = [
-      ...opening,
-      { type: "worker.spawning", data: { workerId: "w1", sessionId: "s1", resume: false } },
-      { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
-    ];
+  test("a whole life in random weather breaks no invariant either", () => {
     fc.assert(
-      fc.property(fc.array(draft, { maxLength: 60 }), (drafts) => {
-        const { broken, state } = run([...live, ...drafts]);
+      fc.property(disturbed, (drafts) => {
+        const { broken, state } = run(drafts);
         assert.deepEqual(broken, []);
         assert.ok(stateName(state));
         waitsFor(state);
@@ -62,13 +147,21 @@ describe("the machine under random events", () => {
     );
   });
 
+  test("an undisturbed life ends completed, with both rounds counted", () => {
+    const { state, broken } = run(life);
+    assert.deepEqual(broken, []);
+    assert.equal(stateName(state), "completed");
+    assert.equal(state.budgets.failedRounds, 1);
+    assert.equal(state.budgets.rounds, 2);
+  });
+
   test("the sequences reach every kind of state, so that the properties above mean something", () => {
     const seen = new Set<string>();
     const effects = new Set<string>();
-    const drafts = fc.sample(fc.array(draft, { minLength: 40, maxLength: 60 }), { numRuns: 1500, seed: 7 });
+    const drafts = fc.sample(disturbed, { numRuns: 1500, seed: 7 });
     for (const sequence of drafts) {
       let state = initialState("t");
-      [...opening, ...sequence].forEach((d, index) => {
+      sequence.forEach((d, index) => {
         const result = step(state, asEvent(d, index + 1));
         state = result.state;
         seen.add(stateName(state));
