@@ -1,0 +1,65 @@
+/** A state folder of its own for one test, and what the tests of the store build in it. */
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { createIds } from "../../src/platform/ids.ts";
+import type { HolderInfo } from "../../src/store/cwd-lock.ts";
+import type { EventInput } from "../../src/store/event-line.ts";
+import { createEventLog, type EventLogOptions, type OpenedLog, openEventLog } from "../../src/store/event-log.ts";
+import { openStateDir, type StateLayout } from "../../src/store/layout.ts";
+import { createTask, type OwnedTask } from "../../src/store/task-store.ts";
+
+const ids = createIds();
+
+export function tempFolder(t: TestContext): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "pcs-store-")));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function tempLayout(t: TestContext): StateLayout {
+  return layoutAt(join(tempFolder(t), "state"));
+}
+
+export function layoutAt(folder: string): StateLayout {
+  const opened = openStateDir({ env: { PI_CLAUDE_SUPERVISOR_STATE_DIR: folder } });
+  return mustBeOk(opened).layout;
+}
+
+export function mustBeOk<T extends { ok: boolean }>(outcome: T): Extract<T, { ok: true }> {
+  if (!outcome.ok) throw new Error(`Expected success, got ${JSON.stringify(outcome)}`);
+  return outcome as Extract<T, { ok: true }>;
+}
+
+export function newTaskId(): string {
+  return ids.taskId();
+}
+
+export function holderOf(taskId: string): HolderInfo {
+  return { taskId, pid: process.pid, since: new Date().toISOString() };
+}
+
+export function note(text: string): EventInput {
+  return { type: "note", data: { text } };
+}
+
+export function openLog(path: string, options: Partial<EventLogOptions> & { taskId: string }): OpenedLog {
+  return mustBeOk(openEventLog(path, options));
+}
+
+export function newLog(folder: string, options: Partial<EventLogOptions> & { taskId: string }) {
+  const path = join(folder, "events.jsonl");
+  mustBeOk(createEventLog(path));
+  return { path, log: openLog(path, options).log };
+}
+
+export async function newTask(layout: StateLayout, taskId = newTaskId()): Promise<OwnedTask> {
+  const created = await createTask(layout, {
+    taskId,
+    holder: holderOf(taskId),
+    events: [{ type: "task.created", data: { goal: "test" } }],
+    record: (events) => ({ v: 1, taskId, state: "created", seq: events.length, goal: "test" }),
+  });
+  return mustBeOk(created).task;
+}
