@@ -7,12 +7,11 @@
  *     test("…", { skip: node22.ok ? false : node22.reason }, …);
  */
 import { execFile } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { cacheFolder } from "./cache.ts";
 
 const run = promisify(execFile);
 
@@ -101,24 +100,6 @@ async function fetchOnce(cache: string, binary: string): Promise<Node22> {
   } finally {
     await rm(work, { recursive: true, force: true });
   }
-}
-
-/** `node_modules/.cache` of this checkout, or a folder of this account under the temporary folder when that is read-only. */
-function cacheFolder(): string {
-  const modules = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "node_modules");
-  for (const folder of [
-    join(modules, ".cache", "pi-claude-supervisor"),
-    join(tmpdir(), `pi-claude-supervisor-test-cache-${process.getuid?.() ?? 0}`),
-  ]) {
-    try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      accessSync(folder, constants.W_OK);
-      return folder;
-    } catch {
-      // read-only checkout: the next place
-    }
-  }
-  throw new Error("no writable cache folder");
 }
 
 /**

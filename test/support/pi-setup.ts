@@ -1,7 +1,8 @@
 /** How a real Pi of either line is started here: program, arguments, environment, and its models.json. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheFolder } from "./cache.ts";
 import { claudeBinary, claudeEnv, workerEnvNames } from "./claude.ts";
 import type { ModelServer } from "./model-server.ts";
 import { findNode22 } from "./node22.ts";
@@ -54,6 +55,7 @@ export async function preparePi(setup: PiSetup): Promise<PiLaunch> {
   const agentDir = join(home, ".pi", "agent");
   await mkdir(agentDir, { recursive: true });
   await writeFile(join(agentDir, "models.json"), modelsJson(setup.modelServer.url));
+  await shareTranspiled(setup);
   const env: Record<string, string> = {
     ...setup.lab.env,
     HOME: home,
@@ -77,6 +79,18 @@ export async function preparePi(setup: PiSetup): Promise<PiLaunch> {
     "scripted",
   ];
   return { file: await nodeFor(setup.line), args: [cliOf(setup.line), ...flags, ...(setup.args ?? [])], env };
+}
+
+/**
+ * Pi's loader (jiti) keeps transpiled files in `$TMPDIR/jiti`, named and checked by content. A fresh TMPDIR would make every
+ * start a cold one, about 15 ms a file, so labs share that folder.
+ */
+async function shareTranspiled(setup: PiSetup): Promise<void> {
+  const shared = join(cacheFolder(), `jiti-${setup.line}`);
+  await mkdir(shared, { recursive: true });
+  await symlink(shared, join(setup.lab.tmp, "jiti")).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
 }
 
 async function nodeFor(line: PiLine): Promise<string> {
