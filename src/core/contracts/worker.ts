@@ -138,6 +138,8 @@ export type WorkerEvent =
       isError: boolean;
       terminalReason?: string;
       apiErrorStatus?: number;
+      /** The kind of API failure that an assistant message of this turn named, e.g. `authentication_failed`. */
+      apiError?: string;
       errors: string[];
       /** Final text of the turn, unbounded; the supervisor bounds it. */
       text: string;

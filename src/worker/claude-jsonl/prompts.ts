@@ -1,0 +1,37 @@
+/** Each prompt is written once a process: its uuid is the idempotency key, on our side as on Claude's. */
+import { createHash } from "node:crypto";
+import { failure, type Result } from "../../core/result.ts";
+import { RecentIds } from "./recent-ids.ts";
+
+/** Longer text belongs in a file that the prompt names. */
+export const MAX_PROMPT_BYTES = 1024 * 1024;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export class PromptLedger {
+  readonly #sent = new RecentIds<{ hash: string; result: Promise<Result> }>(1000);
+
+  /** Runs `write` for a new key; a known key with the same text gets the first write's result. */
+  once(key: string, text: string, write: () => Promise<Result>): Promise<Result> {
+    if (!UUID.test(key)) return refuse("prompt-id", "A prompt needs a UUID as its key.");
+    const bytes = Buffer.byteLength(text);
+    if (bytes > MAX_PROMPT_BYTES) {
+      return refuse(
+        "prompt-too-long",
+        `This prompt has ${bytes} bytes; ${MAX_PROMPT_BYTES} are allowed. Put the text into a file and name it.`,
+      );
+    }
+    const hash = createHash("sha256").update(text).digest("hex");
+    const before = this.#sent.get(key);
+    if (before === undefined) {
+      const result = write();
+      this.#sent.add(key, { hash, result });
+      return result;
+    }
+    if (before.hash === hash) return before.result;
+    return refuse("key-conflict", "Another text was sent under this key before; it is not sent.");
+  }
+}
+
+function refuse(reason: string, message: string): Promise<Result> {
+  return Promise.resolve(failure(reason, message));
+}
