@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { failure, type Result } from "../../core/result.ts";
-import { errorCode } from "../process/proc-file.ts";
+import { errnoOf } from "../errno.ts";
 
 const NAME = /^pi-claude-supervisor-[0-9a-f]{32}$/;
 
@@ -48,7 +48,7 @@ export function makeCgroup(id: string): Result<{ path: string }> {
   } catch (error) {
     return failure(
       "no-cgroup",
-      `A cgroup can't be made below ${own.path} (${errorCode(error)}): it is not delegated to this user.`,
+      `A cgroup can't be made below ${own.path} (${errnoOf(error)}): it is not delegated to this user.`,
     );
   }
   if (existsSync(join(path, "cgroup.kill"))) return { ok: true, path };
@@ -69,7 +69,7 @@ export function cgroupState(path: string): CgroupState {
     const populated = /^populated ([01])$/m.exec(readFileSync(join(path, "cgroup.events"), "latin1"))?.[1];
     return populated === undefined ? "unknown" : populated === "1" ? "populated" : "empty";
   } catch (error) {
-    const code = errorCode(error);
+    const code = errnoOf(error);
     if (code !== "ENOENT" && code !== "ENODEV") return "unknown";
     return existsSync(join(dirname(path), "cgroup.procs")) && !existsSync(path) ? "gone" : "unknown";
   }
@@ -87,7 +87,7 @@ export function killCgroup(path: string): boolean {
     writeFileSync(join(path, "cgroup.kill"), "1");
     return true;
   } catch (error) {
-    if (errorCode(error) === "") throw error;
+    if (errnoOf(error) === undefined) throw error;
     return false;
   }
 }
@@ -99,8 +99,8 @@ export function removeCgroup(path: string): boolean {
     rmdirSync(path);
     return true;
   } catch (error) {
-    const code = errorCode(error);
-    if (code === "") throw error;
+    const code = errnoOf(error);
+    if (code === undefined) throw error;
     return code === "ENOENT";
   }
 }
@@ -111,7 +111,7 @@ function childCgroups(path: string): string[] {
       .filter((entry) => entry.isDirectory())
       .map((entry) => join(path, entry.name));
   } catch (error) {
-    if (errorCode(error) === "") throw error;
+    if (errnoOf(error) === undefined) throw error;
     return [];
   }
 }
@@ -137,7 +137,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    if (errorCode(error) === "") throw error;
+    if (errnoOf(error) === undefined) throw error;
     return "";
   }
 }

@@ -30,7 +30,8 @@ main() {
   export LC_ALL PATH
   trap '' HUP INT QUIT TERM PIPE USR1 USR2 ALRM TSTP TTIN TTOU
   cd / || exit 1
-  if [ -r /proc/self/stat ]; then
+  # The variable is for tests: it lets this run on the ps of another system than macOS.
+  if [ -z "${GUARDIAN_PS-}" ] && [ -r /proc/self/stat ]; then
     system=linux
     # Nothing of the tree is older than its guardian, until a leader is named.
     stat_of $$ && floor=$begun
@@ -145,7 +146,7 @@ remove_cgroup() {
 # sweep remember|kill: adds the members to $tree, and kills them as they are found.
 sweep() {
   rows=' '
-  if [ "$system" = linux ]; then linux_rows "$1"; else ps_rows; fi
+  if [ "$system" = linux ]; then linux_rows "$1"; else ps_rows "$1"; fi
   # Children of members and processes in members' sessions, until a round finds no more.
   before=
   while [ "$before" != "$members$sessions" ]; do
@@ -173,19 +174,15 @@ linux_rows() {
 
 ps_rows() {
   members=' ' sessions=' '
-  # Not in a pipe: a pipe's loop runs in a subshell and its findings are lost.
-  table=$(ps ${GUARDIAN_PS:--axEww} -o pid=,ppid=,pgid=,stat=,command= 2>/dev/null | sed "s/\\(.\\{0,80\\}\\).*$id.*/\\1 $id/" | cut -c 1-200)
-  while read -r pid parent session state command; do
-    case $state in Z*) continue ;; esac
-    [ "$pid" != $$ ] && [ "$pid" -gt 1 ] && [ "$parent" != $$ ] || continue
+  # A loop behind a pipe runs in a subshell, and its findings are lost; so the table comes first.
+  table=$(ps ${GUARDIAN_PS:--axEww} -o pid=,ppid=,pgid=,stat=,command= |
+    awk -v mark="PI_CLAUDE_SUPERVISOR_TREE=[0-9a-f:]*$id" '{ print $1, $2, $3, $4, ($0 ~ mark) }')
+  while read -r pid parent session state member; do
+    case $state in Z* | '') continue ;; esac
+    [ "$pid" != $$ ] && [ "$pid" -gt 1 ] || continue
+    [ "$pid" = "$leader" ] && same_start && member=1
     row=$pid:$parent:$session:0
-    case "$pid:$command" in
-      "$leader:"*) same_start && member=1 || member= ;;
-      *:*guardian.sh*) member= ;;
-      *"$id"*) member=1 ;;
-      *) member= ;;
-    esac
-    if [ -n "$member" ]; then admit "$row" "$1"; else rows="$rows$row "; fi
+    if [ "$member" = 1 ] || in_tree "$pid:0"; then admit "$row" "$1"; else rows="$rows$row "; fi
   done <<EOT
 $table
 EOT

@@ -51,6 +51,7 @@ export interface ContainedProcess {
   pid: number;
   /** `null` with `stdin: "ignore"`. */
   stdin: Writable | null;
+  /** Have readers on both before `release()`: the pipes flow, and what nobody listens to is dropped. */
   stdout: Readable;
   stderr: Readable;
   /** What to look for, complete from the start. A guardian that was replaced shows here. */

@@ -11,7 +11,7 @@ export interface DarwinRow extends ProcessRow {
   command: string;
 }
 
-const START = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\s?(.*)$/;
+const START = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\s*(.*)$/;
 
 /** Reads lines of `ps -o pid=,ppid=,pgid=,stat=,lstart=,command=`; lines of another shape are left out. */
 export function parsePs(text: string): DarwinRow[] {

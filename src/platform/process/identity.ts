@@ -4,8 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import type { ProcessIdentity } from "../../core/contracts/worker.ts";
+import { errnoOf } from "../errno.ts";
 import { darwinBootId, readPs } from "./darwin.ts";
-import { errorCode } from "./proc-file.ts";
 import { hasEnded, readStat, type StatRead } from "./stat.ts";
 
 let knownBootId: string | undefined;
@@ -20,7 +20,7 @@ function linuxBootId(): string {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
   } catch (error) {
-    if (errorCode(error) === "") throw error;
+    if (errnoOf(error) === undefined) throw error;
     return "";
   }
 }
@@ -81,7 +81,7 @@ function isAbsent(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    return errorCode(error) === "ESRCH";
+    return errnoOf(error) === "ESRCH";
   }
   // It came to life between the two looks, or /proc is not mounted.
   return readStat(process.pid).state === "read" && readStat(pid).state === "gone";

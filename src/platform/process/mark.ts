@@ -65,6 +65,11 @@ export function isMarked(pid: number, mark: Mark): boolean {
   return environ.state === "read" && holdsId(environ.bytes, mark.id);
 }
 
+/** Is it in a command line that `ps` prints together with the environment? An id among the arguments is no mark. */
+export function showsMark(command: string, mark: Mark): boolean {
+  return command.includes(mark.id) && new RegExp(`\\b${NAME}=(?:[0-9a-f]{32}:)*${mark.id}\\b`).test(command);
+}
+
 /** Is the id in our variable of a NUL-separated environment? */
 export function holdsId(environ: Buffer, id: string): boolean {
   // Almost every process is told by this one search.

@@ -4,6 +4,7 @@
  * than a trip through the thread pool.
  */
 import { closeSync, openSync, readSync } from "node:fs";
+import { errnoOf } from "../errno.ts";
 
 const CHUNK = Buffer.allocUnsafe(64 * 1024);
 
@@ -41,11 +42,7 @@ export function readProcFile(path: string): ProcRead {
   }
 }
 
-export function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
 function failed(error: unknown): ProcRead {
-  const code = errorCode(error);
+  const code = errnoOf(error);
   return { state: code === "ENOENT" || code === "ESRCH" ? "gone" : "unreadable" };
 }

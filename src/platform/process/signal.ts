@@ -4,8 +4,8 @@
  * in a cycle of at least 32,768, so this needs a full turn of the cycle inside the gap.
  */
 import type { ProcessIdentity } from "../../core/contracts/worker.ts";
+import { errnoOf } from "../errno.ts";
 import { isOfEarlierBoot, isProcessNumber, readRow } from "./identity.ts";
-import { errorCode } from "./proc-file.ts";
 import { hasEnded, type ProcessRow, readStat } from "./stat.ts";
 
 /** `refused`: this number must never be signalled; `denied`: the system says no (EPERM). */
@@ -66,7 +66,7 @@ function send(target: number, name: NodeJS.Signals): SignalOutcome {
     process.kill(target, name);
     return "sent";
   } catch (error) {
-    const code = errorCode(error);
+    const code = errnoOf(error);
     if (code === "ESRCH") return "gone";
     if (code === "EPERM") return "denied";
     throw error;

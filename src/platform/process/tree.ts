@@ -7,7 +7,7 @@ import { readdirSync } from "node:fs";
 import type { ProcessIdentity } from "../../core/contracts/worker.ts";
 import { readPs } from "./darwin.ts";
 import { bootId, isProcessNumber } from "./identity.ts";
-import { isMarked, type Mark } from "./mark.ts";
+import { isMarked, type Mark, showsMark } from "./mark.ts";
 import { hasEnded, type ProcessRow, readStat } from "./stat.ts";
 
 export interface Census {
@@ -99,5 +99,5 @@ function liveRows(): ProcessRow[] | undefined {
 function darwinCensus(query: CensusQuery): Census {
   const rows = readPs();
   if (rows === undefined) return { members: [], complete: false };
-  return { members: membersOf(rows, query, (row) => row.command.includes(query.mark.id)), complete: true };
+  return { members: membersOf(rows, query, (row) => showsMark(row.command, query.mark)), complete: true };
 }
