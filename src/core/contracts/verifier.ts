@@ -25,12 +25,20 @@ export interface VerifySpec {
   envNames: string[];
   /** Files that the commands read by name (package.json, scripts, config): path relative to cwd -> SHA-256 at start. */
   inputs: Record<string, string>;
+  /** Names in `inputs` (present or not) that are the verification itself: changed, they need a person's sign-off. */
+  scripts: string[];
 }
 
 export type VerifyOutcome = "pass" | "fail" | "error";
 
 export interface CommandResult {
   text: string;
+  /** What was executed. */
+  argv: string[];
+  /** 1 for the first run, up to `runs`; 0 for the setup command. */
+  run: number;
+  /** Kebab-case code with `fail` and `error`: `exit-code`, `timeout`, `cannot-start`, `signal`, … */
+  reason?: string;
   exitCode: number | null;
   signal: string | null;
   timedOut: boolean;
@@ -71,5 +79,7 @@ export interface VerifyReport {
   where: "clean" | "workspace";
   commands: CommandResult[];
   findings: VerifyFinding[];
+  /** Version lines of what took part: `node`, `git`, `os`. */
+  versions: Record<string, string>;
   durationMs: number;
 }

@@ -1,0 +1,275 @@
+/**
+ * The verifier: runs the frozen commands and reports. It never decides what follows; the supervisor does. Order of
+ * blame when several things happened: stopped, could not run, the tree changed meanwhile, failed, passed.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Redactor } from "../core/contracts/redaction.ts";
+import type {
+  VerifyCommand,
+  VerifyFinding,
+  VerifyOutcome,
+  VerifyReport,
+  VerifySpec,
+} from "../core/contracts/verifier.ts";
+import type { ContainmentRecord } from "../core/contracts/worker.ts";
+import type { Failure } from "../core/result.ts";
+import type { CgroupMode } from "../platform/containment/index.ts";
+import type { ChangedFile } from "./changed-files.ts";
+import { changesBetween, summarize } from "./changed-files.ts";
+import { classify } from "./classify.ts";
+import { verifyEnvironment } from "./environment.ts";
+import { gatherFindings } from "./findings.ts";
+import { foreignModules } from "./foreign-module.ts";
+import { runCommand } from "./run-command.ts";
+import type { Workspace } from "./snapshot.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import { versions } from "./versions.ts";
+
+/** Where the redacted output of a command is kept. */
+export interface ArtifactSink {
+  /** Stores the text (at most about 5 MiB) and resolves to the name under which it can be found. */
+  write(hint: string, text: string): Promise<string>;
+}
+
+export interface VerifierDeps {
+  /** The supervisor's folder (0700) for scratch indexes, scratch objects and clean worktrees; keep it between runs. */
+  scratchDir: string;
+  /** Default `auto`. */
+  cgroup?: CgroupMode;
+  /** Default: `process.env`. */
+  hostEnv?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface VerifyOptions {
+  redactor: Redactor;
+  /** Aborted by a stop: everything is ended with proof and the report says `aborted`. */
+  signal?: AbortSignal;
+  /** Number of the verification in its task, for artifact names. */
+  round?: number;
+  artifactSink?: ArtifactSink;
+  /** What to look for when this process dies: called before each command can do anything. */
+  onContained?: (record: ContainmentRecord) => void | Promise<void>;
+  /** Tree and commit at the task's start: for the findings `no-change`, `git-state` and changed test files. */
+  since?: { tree: string; head?: string };
+}
+
+export interface Verifier {
+  /** Never rejects for what the workspace or the command does; the report says it. */
+  verify(spec: VerifySpec, options: VerifyOptions): Promise<VerifyReport>;
+}
+
+export function createVerifier(deps: VerifierDeps): Verifier {
+  return { verify: (spec, options) => verify(deps, spec, options) };
+}
+
+/** What the stages of one verification hand on. */
+interface Outcome {
+  outcome: VerifyOutcome;
+  reason?: string;
+  message: string;
+}
+
+async function verify(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptions): Promise<VerifyReport> {
+  const started = performance.now();
+  const hostEnv = deps.hostEnv ?? process.env;
+  const scope = {
+    scratchDir: deps.scratchDir,
+    hostEnv,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  };
+  const report: VerifyReport = {
+    outcome: "error",
+    message: "",
+    treeBefore: "",
+    treeAfter: "",
+    where: spec.where,
+    commands: [],
+    findings: [],
+    versions: await versions("/"),
+    durationMs: 0,
+  };
+  const finish = (outcome: Outcome): VerifyReport => {
+    report.outcome = outcome.outcome;
+    report.message = outcome.message;
+    if (outcome.reason !== undefined) report.reason = outcome.reason;
+    report.durationMs = Math.round(performance.now() - started);
+    return redacted(report, options.redactor);
+  };
+
+  const before = await takeSnapshot(spec.cwd, scope).catch(unusable);
+  if (!before.ok) return finish(asError(before));
+  const { workspace } = before;
+  report.treeBefore = workspace.id;
+  let outcome: Outcome;
+  try {
+    outcome = await runAll(deps, spec, options, { workspace, report, hostEnv });
+    const after = await takeSnapshot(spec.cwd, { scratchDir: deps.scratchDir, hostEnv }).catch(unusable);
+    if (!after.ok) {
+      outcome = outcome.outcome === "error" ? outcome : asError(after);
+    } else {
+      report.treeAfter = after.workspace.id;
+      if (report.treeAfter !== report.treeBefore) {
+        const changed = await treeChanged(spec, workspace, after.workspace);
+        report.findings.push(...changed.findings);
+        if (outcome.outcome !== "error") outcome = changed.outcome;
+      }
+      await after.workspace.release();
+    }
+  } finally {
+    await workspace.release();
+  }
+  return finish(outcome);
+}
+
+interface RunScope {
+  workspace: Workspace;
+  report: VerifyReport;
+  hostEnv: Readonly<Record<string, string | undefined>>;
+}
+
+async function runAll(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptions, scope: RunScope): Promise<Outcome> {
+  const { report, workspace } = scope;
+  const prefix = workspace.git?.repo.prefix ?? "";
+  const cwd = spec.cwd;
+  const changed = await sinceStart(workspace, options.since?.tree);
+  const isForeignModule = await foreignModules(
+    workspace.git?.repo.root ?? spec.cwd,
+    cwd,
+    (changed ?? []).map((file) => file.path),
+    spec.commands.map((command) => command.text),
+  );
+  const findings = await gatherFindings({ spec, cwd, notes: workspace.notes, changed, prefix: prefix && `${prefix}/` });
+  report.findings.push(...findings);
+  const once = async (command: VerifyCommand, index: number, run: number): Promise<Outcome> => {
+    // In the system's own place: paths of sockets must be short (108 bytes).
+    const tmpDir = await mkdtemp(join(tmpdir(), "pcs-verify-"));
+    const done = await runCommand(command, {
+      cwd,
+      env: verifyEnvironment({ hostEnv: scope.hostEnv, envNames: spec.envNames, tmpDir }),
+      tmpDir,
+      cgroup: deps.cgroup ?? "auto",
+      redactor: options.redactor,
+      ...(options.onContained === undefined ? {} : { onContained: options.onContained }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    await rm(tmpDir, { recursive: true, force: true });
+    const verdict = classify(done, { text: command.text, timeoutMs: command.timeoutMs, isForeignModule });
+    const hint = `verify-${options.round ?? 1}-${index + 1}${spec.runs > 1 ? `-${run}` : ""}.log`;
+    const artifact = done.output.bytes > 0 ? await options.artifactSink?.write(hint, done.output.text) : undefined;
+    report.commands.push({
+      text: command.text,
+      argv: command.argv,
+      run,
+      ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
+      exitCode: done.exit.code,
+      signal: done.exit.signal,
+      timedOut: done.timedOut,
+      durationMs: done.durationMs,
+      outputBytes: done.output.bytes,
+      outputSha256: done.output.sha256,
+      outputTail: done.output.tail,
+      ...(artifact === undefined ? {} : { artifact }),
+      outcome: verdict.outcome,
+    });
+    return verdict;
+  };
+
+  if (spec.setup !== undefined && spec.where === "clean") {
+    const setup = await once(spec.setup, -1, 0);
+    if (setup.outcome === "fail") {
+      return {
+        outcome: "error",
+        reason: "setup-failed",
+        message: `The setup failed: ${setup.message} Correct --verify-setup.`,
+      };
+    }
+    if (setup.outcome === "error") return setup;
+  }
+  const outcomes: Outcome[] = [];
+  for (const [index, command] of spec.commands.entries()) {
+    const results: Outcome[] = [];
+    for (let run = 1; run <= spec.runs; run++) {
+      const result = await once(command, index, run);
+      if (result.outcome === "error") return result;
+      results.push(result);
+    }
+    outcomes.push(flakiness(command, results, report.findings));
+  }
+  return outcomes.find((one) => one.outcome === "fail") ?? passed(outcomes, spec);
+}
+
+/** All runs of one command in one outcome: mixed is flaky, and flaky is a failure. */
+function flakiness(command: VerifyCommand, results: readonly Outcome[], findings: VerifyFinding[]): Outcome {
+  const failed = results.filter((one) => one.outcome === "fail");
+  const first = failed[0];
+  if (first === undefined) return { outcome: "pass", message: "" };
+  if (failed.length === results.length) return first;
+  const detail = `"${command.text}" failed in ${failed.length} of ${results.length} runs of the same tree.`;
+  findings.push({ kind: "flaky", detail });
+  return { outcome: "fail", reason: "flaky", message: `${detail} A flaky check does not count as passed.` };
+}
+
+function passed(outcomes: readonly Outcome[], spec: VerifySpec): Outcome {
+  const times = spec.runs > 1 ? `, each ${spec.runs} times` : "";
+  const what =
+    outcomes.length === 1
+      ? `"${spec.commands[0]?.text}" exited with 0`
+      : `all ${outcomes.length} commands exited with 0`;
+  return { outcome: "pass", message: `${what}${times}.` };
+}
+
+async function sinceStart(workspace: Workspace, tree: string | undefined): Promise<ChangedFile[] | undefined> {
+  if (tree === undefined) return undefined;
+  if (workspace.git === undefined) return tree === workspace.id ? [] : undefined;
+  const changed = await changesBetween(tree, workspace.id, workspace.git.options);
+  return changed.ok ? changed.files : undefined;
+}
+
+async function treeChanged(
+  spec: VerifySpec,
+  before: Workspace,
+  after: Workspace,
+): Promise<{ outcome: Outcome; findings: VerifyFinding[] }> {
+  const changes = after.git === undefined ? undefined : await changesBetween(before.id, after.id, after.git.options);
+  const paths = changes?.ok ? changes.files.map((file) => file.path) : [];
+  const which = paths.length > 0 ? ` (${summarize(paths)})` : "";
+  const advice =
+    spec.where === "workspace"
+      ? "If the command itself writes these files, let .gitignore name them or use --verify-in clean; else end what writes them."
+      : "Something still writes there; end it and verify again.";
+  return {
+    outcome: {
+      outcome: "error",
+      reason: "tree-changed",
+      message: `The workspace changed while the verification ran${which}, so the result counts for no tree. ${advice}`,
+    },
+    findings: paths
+      .slice(0, 50)
+      .map((path) => ({ kind: "tree-changed", path, detail: "It changed while the verification ran." })),
+  };
+}
+
+function asError(failed: Failure): Outcome {
+  return { outcome: "error", reason: failed.reason, message: failed.message };
+}
+
+/** A workspace that vanished or cannot be read is a fact to report, not a crash of the supervisor. */
+function unusable(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  return { ok: false, reason: "workspace-unusable", message: `The workspace cannot be read: ${message}.` };
+}
+
+/** Commands were refused at start when they held a secret; names of files and git's words were not. */
+function redacted(report: VerifyReport, redactor: Redactor): VerifyReport {
+  return {
+    ...report,
+    message: redactor.text(report.message),
+    findings: report.findings.map((finding) => ({
+      ...finding,
+      detail: redactor.text(finding.detail),
+      ...(finding.path === undefined ? {} : { path: redactor.text(finding.path) }),
+    })),
+  };
+}

@@ -1,0 +1,220 @@
+/**
+ * What a verdict is bound to: the git tree id of everything tracked and everything untracked that is not ignored, as
+ * `git add -A && git write-tree` would give it, made with a scratch index and a scratch object folder. The person's
+ * index, refs and object database are not written to. Outside git: a content hash (content-id.ts).
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { copyFile, lstat, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Result } from "../core/result.ts";
+import { failure } from "../core/result.ts";
+import { contentId } from "./content-id.ts";
+import type { GitOptions } from "./git.ts";
+import { git, nulList } from "./git.ts";
+import { clearHiddenBits, gitlinkUpdates } from "./index-honesty.ts";
+import type { Repo } from "./repo.ts";
+import { findRepo, repoOptions } from "./repo.ts";
+
+export interface TreeOptions {
+  /**
+   * Folder (0700, the supervisor's) that keeps scratch index and objects between calls: repeats get cheap, and trees of
+   * earlier calls stay comparable. Without it a temporary one is used and removed.
+   */
+  scratchDir?: string;
+  signal?: AbortSignal;
+  hostEnv?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface TreeNote {
+  kind: "nested-repository" | "unreadable" | "filter-off" | "hidden-change" | "bounded";
+  path?: string;
+  detail: string;
+}
+
+export interface TreeId {
+  /** 40 (or 64) hex digits, or `sha256:…` outside git. */
+  id: string;
+  /** What the id does not cover, or covers in an unusual way. */
+  notes: TreeNote[];
+}
+
+/** A tree in the scratch store, with what other modules need to go on from it. */
+export interface GitSnapshot extends TreeId {
+  repo: Repo;
+  /** Scratch index that holds exactly this tree. */
+  indexFile: string;
+  /** Options for git commands that read this tree. */
+  options: GitOptions;
+}
+
+/**
+ * Failures: `no-git`, `git-refused`, `odd-worktree` (repo.ts), `git-failed`, `git-timeout`, `tree-too-large` (outside
+ * git), `aborted`.
+ */
+export async function treeId(cwd: string, options: TreeOptions = {}): Promise<Result<TreeId>> {
+  return withScratch(options, async (scratchDir) => {
+    const found = await findRepo(cwd, options);
+    if (!found.ok) return found;
+    if (found.repo === undefined) return contentId(cwd, options);
+    const snapshot = await snapshotRepo(found.repo, { ...options, scratchDir });
+    if (!snapshot.ok) return snapshot;
+    await rm(snapshot.indexFile, { force: true });
+    return { ok: true, id: snapshot.id, notes: snapshot.notes };
+  });
+}
+
+/** Gives `work` the caller's scratch folder, or a temporary one for its time. */
+export async function withScratch<T>(options: TreeOptions, work: (scratchDir: string) => Promise<T>): Promise<T> {
+  if (options.scratchDir !== undefined) {
+    await mkdir(options.scratchDir, { recursive: true, mode: 0o700 });
+    return work(options.scratchDir);
+  }
+  const folder = await mkdtemp(join(tmpdir(), "pi-claude-supervisor-tree-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The caller removes `indexFile` when it is done with it; objects stay in the scratch folder. */
+export async function snapshotRepo(
+  repo: Repo,
+  options: TreeOptions & { scratchDir: string },
+): Promise<Result<GitSnapshot>> {
+  const store = await openStore(repo, options.scratchDir);
+  const indexFile = join(store.folder, `index.${process.pid}.${randomBytes(6).toString("hex")}`);
+  const run: GitOptions = {
+    ...repoOptions(repo),
+    indexFile,
+    objectDir: store.objects,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.hostEnv === undefined ? {} : { hostEnv: options.hostEnv }),
+  };
+  const result = await fillIndex(repo, store, indexFile, run);
+  if (!result.ok) {
+    await rm(indexFile, { force: true });
+    await rm(`${indexFile}.lock`, { force: true });
+  }
+  return result;
+}
+
+async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOptions): Promise<Result<GitSnapshot>> {
+  const real = join(repo.gitDir, "index");
+  const realBytes = await readFile(real).catch(() => Buffer.alloc(0));
+  const key = createHash("sha256").update(realBytes).digest("hex");
+  const reused = await reuse(store, key, indexFile);
+  if (!reused && realBytes.length > 0) await writeFile(indexFile, realBytes, { mode: 0o600 });
+
+  const notes: TreeNote[] = repo.disabledFilters.map((name) => ({
+    kind: "filter-off",
+    detail: `The filter "${name}" is defined in the repository's own configuration and was not run.`,
+  }));
+  const hidden = await clearHiddenBits(repo, run);
+  if (!hidden.ok) return hidden;
+  notes.push(...hidden.notes);
+
+  const links = await gitlinkUpdates(repo, run);
+  if (!links.ok) return links;
+  const excluded = links.exclude.map((path) => `:(top,exclude,literal)${path}`);
+  // --sparse: untracked files outside a sparse cone are content too. --ignore-errors: one unreadable file or a nested
+  // repository without a commit must not hide the rest; each is named in a note.
+  const added = await git(["add", "-A", "--sparse", "--ignore-errors", "--", ":(top)", ...excluded], {
+    ...run,
+    okCodes: [0, 1],
+  });
+  if (!added.ok) return added;
+  if (added.code === 1) {
+    const left = notAdded(added.stderr);
+    if (left.length === 0) return failure("git-failed", `git add failed: ${added.stderr.trim().slice(0, 600)}`);
+    notes.push(...left);
+  }
+  if (links.indexInfo !== "") {
+    const update = await git(["update-index", "-z", "--index-info"], { ...run, input: links.indexInfo });
+    if (!update.ok) return update;
+  }
+  if (reused) {
+    const pruned = await dropNewlyIgnored(run, real);
+    if (!pruned.ok) return pruned;
+  }
+  const written = await git(["write-tree"], run);
+  if (!written.ok) return written;
+  await keep(store, key, indexFile);
+  const id = written.stdout.toString("utf8").trim();
+  return { ok: true, id, notes, repo, indexFile, options: run };
+}
+
+/** Turns git's "could not add" lines (git 2.39 to 2.51, LC_ALL=C) into notes. */
+function notAdded(stderr: string): TreeNote[] {
+  const notes: TreeNote[] = [];
+  for (const line of stderr.split("\n")) {
+    const nested = /^error: '(.+?)\/?' does not have a commit checked out$/.exec(line);
+    const unreadable = /^error: (?:open|readlink)\("(.+)"\): (.+)$/.exec(line);
+    if (nested?.[1] !== undefined) {
+      const detail = "A repository without a commit inside the workspace: its files are not covered by the tree id.";
+      notes.push({ kind: "nested-repository", path: nested[1], detail });
+    } else if (unreadable?.[1] !== undefined) {
+      notes.push({ kind: "unreadable", path: unreadable[1], detail: `It cannot be read (${unreadable[2]}).` });
+    }
+  }
+  return notes;
+}
+
+/**
+ * A reused scratch index still holds files that were untracked before and are ignored now; a fresh one would not.
+ */
+async function dropNewlyIgnored(run: GitOptions, realIndex: string): Promise<Result> {
+  const args = ["ls-files", "-c", "-i", "--exclude-standard", "-z"];
+  const now = await git(args, run);
+  if (!now.ok) return now;
+  if (now.stdout.length === 0) return { ok: true };
+  const tracked = new Set<string>();
+  if ((await lstat(realIndex).catch(() => undefined)) !== undefined) {
+    const real = await git(args, { ...run, indexFile: realIndex });
+    if (!real.ok) return real;
+    for (const path of nulList(real.stdout)) tracked.add(path);
+  }
+  const drop = nulList(now.stdout).filter((path) => !tracked.has(path));
+  if (drop.length === 0) return { ok: true };
+  const removed = await git(["update-index", "--force-remove", "-z", "--stdin"], {
+    ...run,
+    input: `${drop.join("\0")}\0`,
+  });
+  return removed.ok ? { ok: true } : removed;
+}
+
+interface Store {
+  folder: string;
+  objects: string;
+}
+
+/** One folder per work tree: `<scratchDir>/<hash>/{objects,index,key}`. */
+async function openStore(repo: Repo, scratchDir: string): Promise<Store> {
+  const name = createHash("sha256").update(`${repo.root}\0${repo.gitDir}`).digest("hex").slice(0, 16);
+  const folder = join(scratchDir, name);
+  const objects = join(folder, "objects");
+  await mkdir(join(objects, "info"), { recursive: true, mode: 0o700 });
+  await writeFile(join(objects, "info", "alternates"), `${join(repo.commonDir, "objects")}\n`, { mode: 0o600 });
+  return { folder, objects };
+}
+
+/** Starts from the last scratch index when the real index is still the one that it was made from. */
+async function reuse(store: Store, key: string, indexFile: string): Promise<boolean> {
+  const kept = await readFile(join(store.folder, "key"), "utf8").catch(() => "");
+  if (kept !== key) return false;
+  return copyFile(join(store.folder, "index"), indexFile).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The index goes first: a crash in between leaves an old key, which only means a new start. */
+async function keep(store: Store, key: string, indexFile: string): Promise<void> {
+  const temporary = `${indexFile}.keep`;
+  await rm(join(store.folder, "key"), { force: true });
+  await copyFile(indexFile, temporary);
+  await rename(temporary, join(store.folder, "index"));
+  await writeFile(`${indexFile}.key`, key, { mode: 0o600 });
+  await rename(`${indexFile}.key`, join(store.folder, "key"));
+}
