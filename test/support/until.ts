@@ -1,6 +1,6 @@
 /** Waiting for conditions: tests never sleep for a guessed time, they wait for a fact and say what did not come true. */
 
-/** Milliseconds between two looks at the condition. */
+/** Milliseconds between two looks at the condition, unless the caller's probe is costly and says more. */
 const POLL_MS = 20;
 
 /**
@@ -12,6 +12,7 @@ export async function until<T>(
   probe: () => T | Promise<T>,
   deadlineMs: number,
   what: string | (() => string),
+  pollMs = POLL_MS,
 ): Promise<Exclude<T, undefined | null | false>> {
   const end = performance.now() + deadlineMs;
   for (;;) {
@@ -20,7 +21,7 @@ export async function until<T>(
     if (performance.now() >= end) {
       throw new Error(`Not within ${deadlineMs} ms: ${typeof what === "string" ? what : what()}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }
 
