@@ -22,15 +22,14 @@ import { ArtifactKeeper } from "../artifact-keeper.ts";
 import type { LeaderExit, WorkerDeps } from "../deps.ts";
 import { workerEnvironment } from "../environment.ts";
 import { EventHub, type WorkerListener } from "../event-hub.ts";
-import { type FrameError, FrameReader, type WireMessage } from "../framing/frame-reader.ts";
+import type { FrameError } from "../framing/frame-reader.ts";
 import { OutputRing } from "../output-ring.ts";
 import { within } from "../within.ts";
 import { stopped, WorkerProcess } from "../worker-process.ts";
 import { streamArgs, takeoverArgs } from "./argv.ts";
-import { ControlChannel } from "./control-channel.ts";
+import { ClaudeStream } from "./claude-stream.ts";
 import { describeFrameError } from "./frame-error.ts";
 import { checkHandshake, initializeRequest } from "./handshake.ts";
-import { MessageMapper } from "./message-mapper.ts";
 import { PromptLedger } from "./prompts.ts";
 import { startFailure } from "./start-failure.ts";
 
@@ -54,15 +53,12 @@ export class ClaudeWorker implements WorkerAdapter {
   readonly #deps: WorkerDeps;
   readonly #hub = new EventHub();
   readonly #ring = new OutputRing();
-  readonly #reader: FrameReader;
-  readonly #mapper: MessageMapper;
-  readonly #control: ControlChannel;
+  readonly #stream: ClaudeStream;
   readonly #process: WorkerProcess;
   readonly #prompts = new PromptLedger();
   readonly #artifacts: ArtifactKeeper;
   #env: Readonly<Record<string, string>> = {};
   #bytesRead = 0;
-  #brokenLines = 0;
   #lastReadMono: number | undefined;
   #lastHeartbeatMono = Number.NEGATIVE_INFINITY;
   /** The words of an error result that came before the handshake. */
@@ -74,20 +70,16 @@ export class ClaudeWorker implements WorkerAdapter {
     this.#process = new WorkerProcess(deps, {
       spawned: (containment) => this.#spawned(containment),
       stdout: (chunk) => this.#read(chunk),
-      stdoutEnd: () => this.#reader.end(),
+      stdoutEnd: () => this.#stream.end(),
       stderr: (text) => this.#stderr(text),
       gone: (exit) => this.#gone(exit),
-      interrupt: (timeoutMs) => this.#control.request({ subtype: "interrupt" }, timeoutMs),
+      interrupt: (timeoutMs) => this.#stream.control.request({ subtype: "interrupt" }, timeoutMs),
     });
-    this.#mapper = new MessageMapper((event) => this.#mapped(event));
-    this.#control = new ControlChannel({
+    this.#stream = new ClaudeStream({
       write: (message) => this.#write(message),
-      publish: (event) => this.#hub.publish(event),
+      publish: (event) => this.#publish(event),
       clock: deps.clock,
-    });
-    this.#reader = new FrameReader({
-      message: (message) => this.#message(message),
-      error: (error) => this.#frameError(error),
+      frameError: (error) => this.#frameError(error),
     });
     this.#artifacts = new ArtifactKeeper({
       directory: input.artifactDir,
@@ -142,9 +134,9 @@ export class ClaudeWorker implements WorkerAdapter {
     return {
       phase: this.#process.phase,
       ...(containment === undefined ? {} : { leader: containment.leader, containment }),
-      linesRead: this.#reader.messages + this.#reader.noise + this.#brokenLines,
+      linesRead: this.#stream.lines,
       bytesRead: this.#bytesRead,
-      noiseLines: this.#reader.noise,
+      noiseLines: this.#stream.reader.noise,
       ...(last === undefined ? {} : { lastLineAgeMs: Math.round(this.#deps.clock.mono() - last) }),
     };
   }
@@ -166,14 +158,14 @@ export class ClaudeWorker implements WorkerAdapter {
   }
 
   reply(callId: string, reply: GateReply): Promise<Result> {
-    return this.#control.reply(callId, reply);
+    return this.#stream.control.reply(callId, reply);
   }
 
   /** Resolves when Claude has acknowledged; the turn's error result follows as an event. */
   async interrupt(): Promise<Result> {
     const ready = this.#readiness();
     if (!ready.ok) return ready;
-    return this.#control.request({ subtype: "interrupt" }, INTERRUPT_TIMEOUT_MS);
+    return this.#stream.control.request({ subtype: "interrupt" }, INTERRUPT_TIMEOUT_MS);
   }
 
   pause(exitMs: number): Promise<StopOutcome> {
@@ -197,7 +189,7 @@ export class ClaudeWorker implements WorkerAdapter {
   }
 
   async #greet(timeoutMs: number): Promise<Result<{ permissionMode: string }>> {
-    const asked = await this.#control.request(initializeRequest(this.#input.appendSystemPrompt), timeoutMs);
+    const asked = await this.#stream.control.request(initializeRequest(this.#input.appendSystemPrompt), timeoutMs);
     if (asked.ok) return checkHandshake(asked.response);
     if (asked.reason === "worker-gone") await within(this.#deps.clock, LAST_WORDS_MS, this.#process.gone);
     return startFailure(asked, {
@@ -244,22 +236,17 @@ export class ClaudeWorker implements WorkerAdapter {
       this.#lastHeartbeatMono = mono;
       this.#hub.publish({ type: "heartbeat" });
     }
-    this.#reader.push(chunk);
+    this.#stream.push(chunk);
   }
 
-  #message(message: WireMessage): void {
-    if (!this.#control.take(message)) this.#mapper.map(message);
-  }
-
-  #mapped(event: WorkerEvent): void {
-    if (this.#process.phase === "starting" && event.type === "result") this.#earlyErrors = event.errors;
-    this.#hub.publish(event);
+  #publish(event: WorkerEvent): boolean {
+    if (event.type === "result" && this.#process.phase === "starting") this.#earlyErrors = event.errors;
+    return this.#hub.publish(event);
   }
 
   /** A stream that can no longer be read is the end: tool calls could not be gated any more. */
   #frameError(error: FrameError): void {
     const fatal = error.code === "too-long";
-    this.#brokenLines++;
     this.#protocolError(error.code, describeFrameError(error), { fatal, artifact: this.#artifacts.keep(error.line) });
     if (fatal) void this.#process.stop({ kind: "now", graceMs: 0 });
   }
@@ -285,7 +272,7 @@ export class ClaudeWorker implements WorkerAdapter {
   }
 
   #gone(exit: LeaderExit): void {
-    this.#control.close("Claude has ended.");
+    this.#stream.control.close("Claude has ended.");
     this.#hub.publish({ type: "exited", ...exit, stderrTail: this.#process.stderr.text });
   }
 }

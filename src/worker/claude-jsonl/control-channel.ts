@@ -9,30 +9,16 @@ import type { GateReply, WorkerEvent } from "../../core/contracts/worker.ts";
 import { failure, type Result } from "../../core/result.ts";
 import type { Cancel, Clock } from "../../platform/clock.ts";
 import type { WireMessage } from "../framing/frame-reader.ts";
-import { type Fields, fieldsOf, isFields, isTooDeep, reported, textOf } from "./fields.ts";
+import { type Fields, fieldsOf, textOf } from "./fields.ts";
 import { controlError, controlSuccess, hookOutput, permissionOutput } from "./gate-reply.ts";
+import { isReadable, isSameQuestion, nameOf, type Question, readQuestion, type Unreadable } from "./question.ts";
 import { RecentIds } from "./recent-ids.ts";
 
-/** The id under which our PreToolUse hook is registered. */
-export const GATE_CALLBACK = "gate";
 /** Open questions at one time; more are denied. Each holds its tool input. */
-export const MAX_OPEN_REQUESTS = 1000;
-/** Ids of answered and cancelled questions that are remembered (about 200 KB). */
-const REMEMBERED_IDS = 2000;
-
-interface OpenQuestion {
-  kind: "hook" | "ask";
-  input: unknown;
-  agentId?: string;
-  /** Tells a repeated question from another one under the same id. */
-  toolUseId: string | undefined;
-  toolName: string;
-}
-
-interface OpenRequest {
-  settle(result: Result<{ response: Fields }>): void;
-  cancel: Cancel;
-}
+export const MAX_OPEN_QUESTIONS = 1000;
+/** Questions that are over are remembered by id, 2,000 at least (about 500 KB). */
+const REMEMBERED = 2000;
+const TWO_UNDER_ONE_ID = "Two different calls came under one id.";
 
 export interface ControlChannelOptions {
   write(message: object): Promise<Result>;
@@ -41,38 +27,34 @@ export interface ControlChannelOptions {
   clock: Pick<Clock, "setTimer">;
 }
 
+interface OpenRequest {
+  settle(result: Result<{ response: Fields }>): void;
+  cancel: Cancel;
+}
+
 export class ControlChannel {
-  readonly #write: ControlChannelOptions["write"];
-  readonly #publish: ControlChannelOptions["publish"];
-  readonly #clock: ControlChannelOptions["clock"];
-  readonly #questions = new Map<string, OpenQuestion>();
-  /** Questions that are over, so that a repeated one is told from another one under its id. */
-  readonly #over = new RecentIds<{ how: "answered" | "cancelled"; call: string }>(REMEMBERED_IDS);
+  readonly #options: ControlChannelOptions;
+  readonly #questions = new Map<string, Question>();
+  /** Tells a question that is repeated after its end from another one under the same id. */
+  readonly #over = new RecentIds<{ how: "answered" | "cancelled"; call: string }>(REMEMBERED);
   readonly #requests = new Map<string, OpenRequest>();
   #closed: string | undefined;
 
   constructor(options: ControlChannelOptions) {
-    this.#write = options.write;
-    this.#publish = options.publish;
-    this.#clock = options.clock;
-  }
-
-  /** How many of Claude's questions wait for an answer. */
-  get open(): number {
-    return this.#questions.size;
+    this.#options = options;
   }
 
   /** True when the message was one of the channel's. */
   take(message: WireMessage): boolean {
     switch (message.type) {
       case "control_request":
-        this.#question(message);
+        this.#asked(message);
         return true;
       case "control_response":
-        this.#response(message);
+        this.#answered(message);
         return true;
       case "control_cancel_request":
-        this.#cancel(message);
+        this.#cancelled(message);
         return true;
       default:
         return false;
@@ -89,11 +71,11 @@ export class ControlChannel {
         cancel();
         resolve(result);
       };
-      const cancel = this.#clock.setTimer(timeoutMs, () =>
+      const cancel = this.#options.clock.setTimer(timeoutMs, () =>
         settle(failure("control-timeout", `Claude did not answer "${request.subtype}" within ${timeoutMs} ms.`)),
       );
       this.#requests.set(id, { settle, cancel });
-      void this.#write({ type: "control_request", request_id: id, request }).then((written) => {
+      void this.#options.write({ type: "control_request", request_id: id, request }).then((written) => {
         if (!written.ok) settle(written);
       });
     });
@@ -106,117 +88,82 @@ export class ControlChannel {
   reply(callId: string, reply: GateReply): Promise<Result> {
     const question = this.#questions.get(callId);
     if (question === undefined) return Promise.resolve(this.#whyNot(callId));
-    if (reply.decision === "defer") {
-      // Recorded on 2.1.268: a subagent that is deferred just ends with no output; can_use_tool has no such answer.
-      if (question.kind === "ask") return notDeferrable("Claude asked by can_use_tool, which cannot be put off");
-      if (question.agentId !== undefined) return notDeferrable("a subagent's call cannot be put off");
+    const undeferrable = reply.decision === "defer" ? whyNotDeferrable(question) : undefined;
+    if (undeferrable !== undefined) {
+      return Promise.resolve(
+        failure("not-deferrable", `This call stays open: ${undeferrable} cannot be put off. Allow or deny it.`),
+      );
     }
-    this.#questions.delete(callId);
-    this.#over.add(callId, { how: "answered", call: nameOf(question) });
-    const output = question.kind === "hook" ? hookOutput(reply) : permissionOutput(reply, question.input);
-    return this.#write(controlSuccess(callId, output));
+    this.#close(callId, question, "answered");
+    return this.#options.write(controlSuccess(callId, output(question.kind, reply, question.input)));
   }
 
   /** The worker is gone: nothing is open any more. */
   close(message: string): void {
     this.#closed = message;
     for (const request of [...this.#requests.values()]) request.settle(failure("worker-gone", message));
-    for (const [id, question] of this.#questions) this.#over.add(id, { how: "cancelled", call: nameOf(question) });
-    this.#questions.clear();
+    for (const [id, question] of [...this.#questions]) this.#close(id, question, "cancelled");
   }
 
-  #question(message: WireMessage): void {
+  /** Opens a question once: what is repeated is dropped, what cannot be put to the supervisor is refused. */
+  #asked(message: WireMessage): void {
     const id = message.request_id;
-    if (!(typeof id === "string" && id !== "") && !(typeof id === "number" && Number.isFinite(id))) {
-      this.#publish({
-        type: "protocol-error",
-        code: "bad-control",
-        detail: "A control request without a usable request_id cannot be answered.",
-        fatal: false,
-      });
-      return;
-    }
-    const request = fieldsOf(message.request);
-    const subtype = textOf(request.subtype);
-    if (subtype === "hook_callback") this.#hook(id, request);
-    else if (subtype === "can_use_tool") this.#ask(id, request);
-    else if (typeof id === "number" || !this.#over.has(id)) {
-      this.#refuse(id, subtype ?? "none", controlError(id, "The supervisor does not support this request."));
+    const question = readQuestion(fieldsOf(message.request));
+    const present = typeof id === "string" ? this.#questions.get(id) : undefined;
+    if (typeof id === "number") {
+      this.#refuse(id, { ...unreadable(question), reason: "A request id has to be text." });
+    } else if (typeof id !== "string" || id === "") {
+      const detail = "A control request without a usable request_id cannot be answered.";
+      this.#options.publish({ type: "protocol-error", code: "bad-control", detail, fatal: false });
+    } else if (isReadable(question)) this.#open(id, question, present);
+    else if (present !== undefined) this.#endConflict(id, present);
+    else if (this.#over.add(id, { how: "answered", call: question.subtype })) this.#refuse(id, question);
+  }
+
+  #open(id: string, question: Question, present: Question | undefined): void {
+    const before = this.#over.get(id)?.call;
+    if (present === undefined && before === nameOf(question)) return;
+    if (present !== undefined && isSameQuestion(present, question)) return;
+    if (present !== undefined) this.#endConflict(id, present);
+    else if (before !== undefined) {
+      this.#refuse(id, { ...unreadable(question), reason: TWO_UNDER_ONE_ID });
+    } else if (this.#questions.size >= MAX_OPEN_QUESTIONS) {
+      this.#over.add(id, { how: "answered", call: nameOf(question) });
+      this.#refuse(id, { ...unreadable(question), reason: "Too many calls wait already." });
+    } else {
+      this.#questions.set(id, question);
+      const taken = this.#options.publish(question.event(id));
+      if (taken || this.#questions.get(id) !== question) return;
+      this.#close(id, question, "answered");
+      this.#refuse(id, { ...unreadable(question), reason: "The supervisor could not look at this call." });
     }
   }
 
-  #hook(id: string | number, request: Fields): void {
-    const input = fieldsOf(request.input);
-    const call = callOf(input.tool_name, input.tool_use_id ?? request.tool_use_id, input.tool_input);
-    const registered = request.callback_id === GATE_CALLBACK && input.hook_event_name === "PreToolUse";
-    const cwd = textOf(input.cwd);
-    if (!registered) return this.#deny(id, "hook", "This hook was not registered by the supervisor.");
-    if (call === undefined || call.toolUseId === undefined || cwd === undefined) {
-      return this.#deny(id, "hook", "The supervisor could not read this call.");
-    }
-    const agentId = textOf(input.agent_id);
-    const { toolName, toolUseId } = call;
-    this.#put(id, { kind: "hook", ...call, ...reported("agentId", agentId) }, (callId) => ({
-      type: "hook",
-      callId,
-      toolUseId,
-      toolName,
-      input: call.input,
-      cwd,
-      ...reported("permissionMode", textOf(input.permission_mode)),
-      ...reported("agentId", agentId),
-    }));
+  /** One `deny` ends both: an answer by id could not say which of them it means. */
+  #endConflict(id: string, present: Question): void {
+    this.#close(id, present, "cancelled");
+    this.#options.publish({ type: "cancelled", callId: id });
+    this.#refuse(id, { ...unreadable(present), reason: TWO_UNDER_ONE_ID });
   }
 
-  #ask(id: string | number, request: Fields): void {
-    const call = callOf(request.tool_name, request.tool_use_id, request.input);
-    if (call === undefined) return this.#deny(id, "ask", "The supervisor could not read this request.");
-    const suggestions = request.permission_suggestions;
-    this.#put(id, { kind: "ask", ...call }, (callId) => ({
-      type: "ask",
-      callId,
-      ...reported("toolUseId", call.toolUseId),
-      toolName: call.toolName,
-      input: call.input,
-      suggestions: Array.isArray(suggestions) ? suggestions.length : 0,
-    }));
-  }
-
-  /** Opens a question, once: a repeated request is dropped, another one under the same id ends both with one `deny`. */
-  #put(id: string | number, question: OpenQuestion, event: (callId: string) => WorkerEvent): void {
-    if (typeof id === "number") return this.#deny(id, question.kind, "A request id has to be text.");
-    const present = this.#questions.get(id);
-    if (present !== undefined) {
-      if (isSame(present, question)) return;
-      this.#publish({ type: "cancelled", callId: id });
-      this.#questions.delete(id);
-      return this.#deny(id, present.kind, "Two different calls came under one id.");
-    }
-    const before = this.#over.get(id);
-    if (before?.call === nameOf(question)) return;
-    if (before !== undefined) return this.#deny(id, question.kind, "Two different calls came under one id.");
-    if (this.#questions.size >= MAX_OPEN_REQUESTS) return this.#deny(id, question.kind, "Too many open requests.");
-    this.#questions.set(id, question);
-    if (this.#publish(event(id)) || !this.#questions.has(id)) return;
+  #close(id: string, question: Question, how: "answered" | "cancelled"): void {
     this.#questions.delete(id);
-    this.#deny(id, question.kind, "The supervisor could not look at this call.");
+    this.#over.add(id, { how, call: nameOf(question) });
   }
 
-  #deny(id: string | number, kind: "hook" | "ask", reason: string): void {
-    const reply: GateReply = { decision: "deny", reason };
-    const output = kind === "hook" ? hookOutput(reply) : permissionOutput(reply, undefined);
-    this.#refuse(id, kind === "hook" ? "hook_callback" : "can_use_tool", controlSuccess(id, output), reason);
-  }
-
-  #refuse(id: string | number, subtype: string, answer: object, reason = "It is not known here."): void {
-    if (typeof id === "string") this.#over.add(id, { how: "answered", call: subtype });
-    void this.#write(answer);
-    const detail = `A control request (${subtype}) was refused by the adapter. ${reason}`;
-    this.#publish({ type: "protocol-error", code: "control-refused", detail, fatal: false });
+  #refuse(id: string | number, refused: Unreadable): void {
+    const { kind, reason, subtype } = refused;
+    const answer =
+      kind === "other"
+        ? controlError(id, reason)
+        : controlSuccess(id, output(kind, { decision: "deny", reason }, undefined));
+    void this.#options.write(answer);
+    const detail = `The adapter itself refused a control request (${subtype}). ${reason}`;
+    this.#options.publish({ type: "protocol-error", code: "control-refused", detail, fatal: false });
   }
 
   /** An answer to a question that we never asked, or that timed out, changes nothing. */
-  #response(message: WireMessage): void {
+  #answered(message: WireMessage): void {
     const response = fieldsOf(message.response);
     const open = typeof response.request_id === "string" ? this.#requests.get(response.request_id) : undefined;
     if (open === undefined) return;
@@ -224,47 +171,38 @@ export class ControlChannel {
     else open.settle(failure("control-refused", textOf(response.error) ?? "Claude refused without a reason."));
   }
 
-  #cancel(message: WireMessage): void {
+  #cancelled(message: WireMessage): void {
     const id = message.request_id;
     const question = typeof id === "string" ? this.#questions.get(id) : undefined;
     if (typeof id !== "string" || question === undefined) return;
-    this.#questions.delete(id);
-    this.#over.add(id, { how: "cancelled", call: nameOf(question) });
-    this.#publish({ type: "cancelled", callId: id });
+    this.#close(id, question, "cancelled");
+    this.#options.publish({ type: "cancelled", callId: id });
   }
 
   #whyNot(callId: string): Result {
-    const how = this.#over.get(callId)?.how;
-    if (how === "cancelled") return failure("request-cancelled", "Claude took this question back.");
-    if (how === "answered") return failure("request-answered", "This question was answered already.");
-    return failure("request-unknown", "There is no such question.");
+    switch (this.#over.get(callId)?.how) {
+      case "cancelled":
+        return failure("request-cancelled", "Claude took this question back.");
+      case "answered":
+        return failure("request-answered", "This question was answered already.");
+      case undefined:
+        return failure("request-unknown", "There is no such question.");
+    }
   }
 }
 
-function callOf(
-  name: unknown,
-  id: unknown,
-  input: unknown,
-): { toolName: string; toolUseId: string | undefined; input: unknown } | undefined {
-  const toolName = textOf(name);
-  if (toolName === undefined || !isFields(input) || isTooDeep(input)) return undefined;
-  return { toolName, toolUseId: textOf(id), input };
+function output(kind: "hook" | "ask", reply: GateReply, input: Fields | undefined): object {
+  return kind === "hook" ? hookOutput(reply) : permissionOutput(reply, input);
 }
 
-/** Enough to tell two calls apart; the input itself is not kept once the question is over. */
-function nameOf(question: OpenQuestion): string {
-  return `${question.kind} ${question.toolName} ${question.toolUseId ?? ""}`;
+function unreadable(question: Question | Unreadable): Unreadable {
+  if (!isReadable(question)) return question;
+  const subtype = question.kind === "hook" ? "hook_callback" : "can_use_tool";
+  return { kind: question.kind, subtype, reason: "" };
 }
 
-function isSame(a: OpenQuestion, b: OpenQuestion): boolean {
-  return (
-    a.kind === b.kind &&
-    a.toolName === b.toolName &&
-    a.toolUseId === b.toolUseId &&
-    JSON.stringify(a.input) === JSON.stringify(b.input)
-  );
-}
-
-function notDeferrable(why: string): Promise<Result> {
-  return Promise.resolve(failure("not-deferrable", `This call stays open: ${why}. Allow or deny it.`));
+/** Recorded on 2.1.268: a deferred subagent just ends with no output, and `can_use_tool` has no such answer. */
+function whyNotDeferrable(question: Question): string | undefined {
+  if (question.kind === "ask") return "what Claude asks by can_use_tool";
+  return question.agentId === undefined ? undefined : "a subagent's call";
 }

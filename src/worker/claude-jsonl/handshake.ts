@@ -3,9 +3,10 @@
  * tool call. Nothing else is written before that reply (Claude can cut a long prompt that comes together with it).
  */
 import { failure, type Result } from "../../core/result.ts";
-import { GATE_CALLBACK } from "./control-channel.ts";
 import { type Fields, textOf } from "./fields.ts";
 
+/** The id under which our PreToolUse hook is registered. */
+export const GATE_CALLBACK = "gate";
 /** Seconds that a hook callback may stay open: a week, so that a person may take their time. Accepted by 2.1.268. */
 const HOOK_TIMEOUT_S = 604_800;
 

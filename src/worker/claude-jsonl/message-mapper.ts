@@ -95,10 +95,8 @@ export class MessageMapper {
   #lifecycle(message: Fields): void {
     const promptId = textOf(message.command_uuid);
     const state = message.state === "cancelled" ? "discarded" : message.state;
-    if (promptId === undefined) return this.#unknown(message);
-    if (state === "queued" || state === "started" || state === "completed" || state === "discarded") {
-      this.#emit({ type: "prompt-ack", promptId, state });
-    } else this.#unknown(message);
+    if (promptId !== undefined && isAckState(state)) this.#emit({ type: "prompt-ack", promptId, state });
+    else this.#unknown(message);
   }
 
   #unknown(message: Fields): void {
@@ -119,6 +117,12 @@ function isoOf(seconds: unknown): string | undefined {
   const count = countOf(seconds);
   if (count === undefined || count > 253_402_300_799) return undefined;
   return new Date(count * 1000).toISOString();
+}
+
+type AckState = Extract<WorkerEvent, { type: "prompt-ack" }>["state"];
+
+function isAckState(state: unknown): state is AckState {
+  return state === "queued" || state === "started" || state === "completed" || state === "discarded";
 }
 
 function blocksOf(message: Fields): Fields[] {
