@@ -191,7 +191,7 @@ describe("the harness's own parts", () => {
       const got: number[] = [];
       open.forEach((command, index) => {
         const [word = "", ...args] = command.split(" ");
-        answers.open({ word, args, resolve: () => got.push(index), reject: () => undefined });
+        answers.open({ text: command, word, args, resolve: () => got.push(index), reject: () => undefined });
       });
       answers.take(JSON.stringify(answer));
       assert.deepEqual(got, winner === undefined ? [] : [winner]);

@@ -7,8 +7,9 @@ import { bash, text, toolUse } from "../support/model-reply.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { startPi } from "../support/pi.ts";
 import { runPrint } from "../support/pi-print.ts";
-import { PI_LINES, skipReason } from "../support/pi-setup.ts";
+import { PI_LINES, preparePi, skipReason } from "../support/pi-setup.ts";
 import { assertNoneLeft, isAlive, processesWithMark } from "../support/processes.ts";
+import { startTmux, tmuxSkipReason } from "../support/tmux.ts";
 import { createLab } from "../support/workspace.ts";
 
 const LAB_EXTENSION = fileURLToPath(new URL("../support/fixtures/lab-extension", import.meta.url));
@@ -67,6 +68,15 @@ for (const line of PI_LINES) {
       assert.equal(pi.takeExtensionErrors().length, 1);
     });
 
+    test("notices at once that a command is unknown", async (t) => {
+      const lab = await createLab(t);
+      const modelServer = await startModelServer();
+      lab.defer(() => modelServer.close());
+      modelServer.script("pi", [text("What do you mean?")]);
+      const pi = await startPi({ lab, modelServer, line, cwd: lab.home, extensionPath: LAB_EXTENSION });
+      await assert.rejects(pi.run("/nobody knows --json"), /is the extension loaded/);
+    });
+
     test("runs an SDK session that makes one decision on the scripted model", async (t) => {
       const lab = await createLab(t);
       const modelServer = await startModelServer();
@@ -80,6 +90,23 @@ for (const line of PI_LINES) {
         [["decider", ["decide"], "kind: tool\nMay it run `ls`?"]],
       );
       assert.ok(modelServer.requests[0]?.body.system.includes("one call of decide"));
+    });
+
+    test("draws its text interface in a terminal", { skip: tmuxSkipReason() ?? false }, async (t) => {
+      const lab = await createLab(t);
+      const modelServer = await startModelServer();
+      lab.defer(() => modelServer.close());
+      const cwd = await lab.repo({});
+      const launch = await preparePi({ lab, modelServer, line, cwd, extensionPath: LAB_EXTENSION });
+      const terminal = await startTmux({ lab, ...launch, cwd });
+      await terminal.waitFor(/scripted/, 30_000);
+      await terminal.type("/lab ask");
+      await terminal.key("Enter");
+      await terminal.waitFor(/Which one\?[\s\S]*Deny it/, 15_000);
+      await terminal.key("Down", "Enter");
+      await terminal.waitFor(/"chosen":"Deny it"/, 15_000);
+      await terminal.kill();
+      await assertNoneLeft(lab.mark, 5_000);
     });
 
     test("runs in print mode to its exit code", async (t) => {

@@ -9,6 +9,8 @@ import { parseObject } from "./json-lines.ts";
 export type Json = Readonly<Record<string, unknown>>;
 
 export interface OpenCommand {
+  /** As sent. */
+  readonly text: string;
   readonly word: string;
   readonly args: readonly string[];
   readonly resolve: (answer: Json) => void;
@@ -31,6 +33,14 @@ export class PiAnswers {
 
   rejectAll(error: Error): void {
     for (const command of this.#open.splice(0)) command.reject(error);
+  }
+
+  /** Rejects the command that was sent as `text`. */
+  reject(text: string, error: Error): void {
+    const command = this.#open.find((open) => open.text === text);
+    if (!command) return;
+    this.close(command);
+    command.reject(error);
   }
 
   /** Takes the text of a `notify`; what is no JSON answer is left alone. */

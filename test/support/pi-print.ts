@@ -2,12 +2,11 @@
 import { spawn } from "node:child_process";
 import { parseObject } from "./json-lines.ts";
 import type { Json } from "./pi-answers.ts";
+import { exitOf, type PiExit } from "./pi-protocol.ts";
 import { type PiSetup, preparePi } from "./pi-setup.ts";
 import { within } from "./until.ts";
 
-export interface PrintRun {
-  code: number | null;
-  signal: string | null;
+export interface PrintRun extends PiExit {
   stdout: string;
   stderr: string;
   /** The standard error lines that are JSON objects: what commands with `--json` answer in print mode. */
@@ -39,10 +38,7 @@ export async function runPrint(options: PrintOptions): Promise<PrintRun> {
   child.stderr.on("data", (chunk: Buffer) => {
     stderr += chunk.toString("utf8");
   });
-  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code, signal) => resolve({ code, signal }));
-  });
+  const exited = exitOf(child);
   try {
     const exit = await within(exited, options.deadlineMs ?? 60_000, () => `pi -p; stderr: ${stderr.slice(-1_000)}`);
     const answers = stderr

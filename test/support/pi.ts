@@ -14,28 +14,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { JsonLines } from "./json-lines.ts";
 import { type Json, type OpenCommand, PiAnswers } from "./pi-answers.ts";
+import { type DialogAnswer, exitOf, type PiExit, type UiRequest, userText } from "./pi-protocol.ts";
 import { type PiLine, type PiSetup, preparePi } from "./pi-setup.ts";
 import { until, within } from "./until.ts";
 
 export type { Json } from "./pi-answers.ts";
+export type { DialogAnswer, PiExit, UiRequest } from "./pi-protocol.ts";
 export type { PiLine } from "./pi-setup.ts";
-
-/** What an extension showed or asked; `method` says which of the other fields are there. */
-export interface UiRequest {
-  readonly id: string;
-  readonly method: string;
-  readonly title?: string;
-  readonly message?: string;
-  readonly notifyType?: string;
-  readonly options?: readonly string[];
-  readonly timeout?: number;
-  readonly statusKey?: string;
-  readonly statusText?: string;
-  readonly widgetKey?: string;
-  readonly widgetLines?: readonly string[];
-}
-
-export type DialogAnswer = { value: string } | { confirmed: boolean } | { cancelled: true };
 
 export interface StartPiOptions extends PiSetup {
   /** Called for each dialog. An answer is sent at once; `undefined` leaves the dialog open for `answer()`. */
@@ -47,11 +32,6 @@ export interface StartPiOptions extends PiSetup {
 export interface RunOptions {
   /** Milliseconds until `run` rejects. Default 30,000 (a harness bound, more than the product may take). */
   deadlineMs?: number;
-}
-
-export interface PiExit {
-  code: number | null;
-  signal: string | null;
 }
 
 export interface Pi {
@@ -169,6 +149,12 @@ function drive(child: ChildProcessWithoutNullStreams, options: StartPiOptions): 
         errors.push(message);
         failAll(new Error(`Extension error in ${String(message.extensionPath)}: ${String(message.error)}`));
         return;
+      case "message_start": {
+        events.push(message);
+        const prompt = userText(message.message);
+        if (prompt) answers.reject(prompt, new Error(`Pi took "${prompt}" for a prompt: is the extension loaded?`));
+        return;
+      }
       default:
         events.push(message);
     }
@@ -198,7 +184,7 @@ function drive(child: ChildProcessWithoutNullStreams, options: StartPiOptions): 
       const [, word = "", ...args] = command.split(/\s+/);
       let waiting: OpenCommand | undefined;
       const answered = new Promise<Json>((resolve, reject) => {
-        waiting = { word, args, resolve, reject };
+        waiting = { text: command, word, args, resolve, reject };
         answers.open(waiting);
       });
       answered.catch(() => undefined);
@@ -266,31 +252,11 @@ function drive(child: ChildProcessWithoutNullStreams, options: StartPiOptions): 
 
   function situation(): string {
     const shown = ui.slice(-3).map((request) => request.message ?? request.title ?? request.method);
-    const started = events.some((event) => event.type === "agent_start");
     return [
       `last shown: ${JSON.stringify(shown).slice(0, 1_500)}`,
-      ...(started ? ["Pi took a command for a prompt to its model: is the extension loaded?"] : []),
       ...(stderr === "" ? [] : [`stderr: ${stderr.slice(-1_000)}`]),
     ].join("; ");
   }
 
   return pi;
-}
-
-/**
- * The exit, once what Pi wrote has been read. A process that outlives Pi and holds its standard output open must not hold
- * this up, so the reading is given half a second.
- */
-function exitOf(child: ChildProcessWithoutNullStreams): Promise<PiExit> {
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code, signal) => {
-      const done = () => {
-        clearTimeout(late);
-        resolve({ code, signal });
-      };
-      const late = setTimeout(done, 500);
-      child.once("close", done);
-    });
-  });
 }
