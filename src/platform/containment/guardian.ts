@@ -37,8 +37,8 @@ export interface Guardian {
 }
 
 /**
- * Starts one. On return the process exists and will notice our death, even while its shell is still starting. It never
- * keeps our event loop alive.
+ * Starts one. On return the process exists and will notice our death, even while its shell is still starting. It
+ * does not keep our event loop alive while it watches.
  */
 export function startGuardian(execa: typeof Execa, input: GuardianInput): Guardian {
   const locks = input.locks === undefined ? "" : String(input.locks);
@@ -77,7 +77,11 @@ export function startGuardian(execa: typeof Execa, input: GuardianInput): Guardi
     }),
     nameLeader: (leader) => tell(`leader ${leader.pid} ${leader.startTicks}`),
     dropCgroup: () => tell("outside"),
-    dismiss: () => tell("gone"),
+    dismiss: () => {
+      tell("gone");
+      // It leaves within milliseconds: whoever waits for `ended` now really waits.
+      child.ref();
+    },
     ended: result.then(() => undefined),
   };
 }
