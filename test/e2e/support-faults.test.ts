@@ -1,6 +1,7 @@
 /** The harness's faults are real ones: what Claude Code does about each, and how a terminal and a census behave. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
 import { type ClaudeMessage, startRawClaude } from "../support/claude.ts";
 import { JsonLines } from "../support/json-lines.ts";
@@ -8,9 +9,10 @@ import { apiError, cut, hang, held, type Reply, reset, text, toolUses } from "..
 import { type ModelServer, type Script, startModelServer } from "../support/model-server.ts";
 import { type Json, PiAnswers } from "../support/pi-answers.ts";
 import { assertNoneLeft, isAlive, killMarked, processesWithMark } from "../support/processes.ts";
+import { logProblems, readEvents, taskFolder } from "../support/task.ts";
 import { startTmux, tmuxSkipReason } from "../support/tmux.ts";
 import { gate, until } from "../support/until.ts";
-import { createLab } from "../support/workspace.ts";
+import { createLab, writeTree } from "../support/workspace.ts";
 
 async function oneTurn(
   t: TestContext,
@@ -198,6 +200,29 @@ describe("the harness's own parts", () => {
       assert.equal(answers.unclaimed.length - known, winner === undefined ? 1 : 0);
     });
   }
+
+  test("the log reader sees a gap, a foreign record and a broken chain", async (t) => {
+    const lab = await createLab(t);
+    const write = async (taskId: string, records: object[]) => {
+      let prev = "0".repeat(64);
+      const lines = records.map((record) => {
+        const line = JSON.stringify({ taskId, prev, ...record });
+        prev = createHash("sha256").update(line).digest("hex");
+        return `${line}\n`;
+      });
+      await writeTree(taskFolder(lab.stateDir, taskId), { "events.jsonl": `${lines.join("")}{"torn` });
+    };
+    await write("sound", [{ seq: 1 }, { seq: 2 }]);
+    assert.deepEqual(await logProblems(lab.stateDir, "sound"), []);
+    assert.equal((await readEvents(lab.stateDir, "sound")).length, 2);
+    await write("gap", [{ seq: 1 }, { seq: 3 }]);
+    assert.deepEqual(await logProblems(lab.stateDir, "gap"), ["line 2 has seq 3"]);
+    await write("foreign", [{ seq: 1, taskId: "other" }]);
+    assert.deepEqual(await logProblems(lab.stateDir, "foreign"), ["line 1 is of task other"]);
+    await write("broken", [{ seq: 1 }, { seq: 2, prev: "0".repeat(64) }]);
+    assert.deepEqual(await logProblems(lab.stateDir, "broken"), ["line 2 does not follow from the line before"]);
+    assert.deepEqual(await readEvents(lab.stateDir, "absent"), []);
+  });
 
   test("the census finds what inherited the mark, and a lab's clean-up ends and names what is left", async () => {
     const lab = await createLab();

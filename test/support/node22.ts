@@ -94,7 +94,7 @@ async function fetchOnce(cache: string, binary: string): Promise<Node22> {
     if (result) return result;
     throw moved ?? new Error(`${name}@22 from npm does not run here`);
   } catch (error) {
-    const reason = `no Node >= 22.19 for Pi 1.6.0: running ${process.version}, and npm's ${name}@22 failed: ${firstLine(error)}`;
+    const reason = `no Node >= 22.19 for Pi 1.6.0: running ${process.version}, and npm's ${name}@22 failed: ${npmSays(error)}`;
     await writeFile(failed, reason);
     return { ok: false, reason };
   } finally {
@@ -142,6 +142,13 @@ function pidExists(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
+}
+
+/** npm's own words where it has some: its "Command failed" message names only the command. */
+function npmSays(error: unknown): string {
+  const stderr = (error as { stderr?: unknown }).stderr;
+  const lines = typeof stderr === "string" ? stderr.split("\n").filter((line) => line.trim() !== "") : [];
+  return lines.length > 0 ? lines.slice(0, 3).join("; ").slice(0, 300) : firstLine(error);
 }
 
 function firstLine(error: unknown): string {
