@@ -32,7 +32,7 @@ export const MODES: readonly { mode: CgroupMode; name: string; skip: string | fa
 ];
 
 /** What a script may use: `note` writes the caller's pid, `as_child CMD` runs a shell program that notes itself first. */
-const PRELUDE = `
+export const PRELUDE = `
 SELF='echo $$ >>"$PIDS"'
 note() { echo $$ >>"$PIDS"; }
 `;
