@@ -1,5 +1,5 @@
 /** Where the tests keep what is costly to make and safe to share: between test files, and between runs. */
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants, lstatSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,9 @@ export function cacheFolder(): string {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       accessSync(folder, constants.W_OK);
-      return folder;
+      // A program is run from here: a folder that another account made under the shared temporary folder won't do.
+      const { uid, mode } = lstatSync(folder);
+      if (uid === (process.getuid?.() ?? uid) && (mode & 0o022) === 0) return folder;
     } catch {
       // read-only checkout: the next place
     }
