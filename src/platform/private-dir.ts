@@ -27,6 +27,8 @@ export interface PrivateDir {
 
 const MOST_LINKS = 40;
 const STICKY = 0o1000;
+/** `/home`, `/tmp`, `/bin`, `/var/run` and the like. */
+const SYSTEM_LINK_FOLDERS = ["/", "/usr", "/var"];
 
 /**
  * Reasons: `bad-path`, `symlink`, `wrong-owner`, `wrong-mode`, `unsafe-parent`, `not-a-directory`, `missing`, or a
@@ -152,7 +154,9 @@ function judgeLeaf(at: string, stats: Stats, what: string, ownership: Ownership)
   return undefined;
 }
 
+/** For root itself ownership tells nothing: there only the links that systems ship with count. */
 function isRootOnly(at: string, stats: Stats, ownership: Ownership): boolean {
+  if (ownership.uid === 0 && !SYSTEM_LINK_FOLDERS.includes(at)) return false;
   return ownership.ownerOf(at, stats) === 0 && (stats.mode & 0o022) === 0;
 }
 

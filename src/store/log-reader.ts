@@ -1,14 +1,17 @@
 /**
- * Reading an event log without owning it: streaming, one chunk in memory, never changing a byte. A torn end is not an
- * error here: the owner may be in the middle of a write.
+ * Reading an event log without owning it: streaming, bounded memory, never changing a byte. A torn end is not an error
+ * here: the owner may be in the middle of a write.
  */
-
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Failure, Result } from "../core/result.ts";
+import { type Clock, systemClock } from "../platform/clock.ts";
 import { fileFailure } from "../platform/errno.ts";
-import { decodeLine, FIRST_PREV, MOST_LINE_BYTES, type StoredEvent, sha256 } from "./event-line.ts";
-import { damaged } from "./log-tail.ts";
+import { decodeLine, FIRST_PREV, type LinePlace, type StoredEvent, sha256 } from "./event-line.ts";
+import { type LineSource, lineSource } from "./line-source.ts";
+import { nodeLogFs } from "./log-fs.ts";
+import { offsetOfSeq } from "./log-seek.ts";
+import { damaged, type LogTail, readTail } from "./log-tail.ts";
 
 export type ReadItem = { ok: true; event: StoredEvent } | Failure;
 
@@ -17,6 +20,11 @@ export interface ReadRange {
   from?: number;
   /** Last seq wanted. Default: the end. */
   to?: number;
+  /**
+   * Check the chain from the first record on (default), or jump to `from` and check from there: for people who look at
+   * the end of a large log.
+   */
+  check?: "all" | "from";
 }
 
 export interface VerifiedLog {
@@ -29,33 +37,49 @@ export interface VerifiedLog {
   torn: number;
 }
 
-/** Bytes read at a time. */
-const CHUNK = 1024 * 1024;
-const LF = 10;
-
-/**
- * The records of a log in order. Damage ends the iteration with one failure item (`log-damaged`, or a disk fault);
- * seq and hash chain are checked from the first record on, also of those before `from`.
- */
-export async function* readEvents(path: string, taskId: string, range: ReadRange = {}): AsyncGenerator<ReadItem, void> {
-  const { from = 1, to = Number.MAX_SAFE_INTEGER } = range;
-  const chain = chainReader(taskId);
-  for await (const lines of readLines(path)) {
-    if ("ok" in lines) {
-      yield lines;
-      return;
-    }
-    for (const line of lines.lines) {
-      const item = chain.next(line);
-      if (!item.ok) {
-        yield item;
-        return;
-      }
-      if (item.event.seq > to) return;
-      if (item.event.seq >= from) yield item;
-      if (item.event.seq === to) return;
-    }
+/** The end of a log: its last record and what is torn. Reasons: `log-damaged`, or a disk fault. */
+export function tailOfLog(path: string, taskId: string): Result<{ tail: LogTail }> {
+  let fd: number | undefined;
+  try {
+    fd = nodeLogFs.open(path, "read");
+    return readTail(nodeLogFs, fd, nodeLogFs.stat(fd).size, taskId);
+  } catch (error) {
+    return fileFailure("read", path, error);
+  } finally {
+    if (fd !== undefined) nodeLogFs.close(fd);
   }
+}
+
+/** The records of a log in order. Damage ends the iteration with one failure item (`log-damaged`, or a disk fault). */
+export async function* readEvents(path: string, taskId: string, range: ReadRange = {}): AsyncGenerator<ReadItem, void> {
+  const to = range.to ?? Number.MAX_SAFE_INTEGER;
+  for await (const item of withLog(path, (handle) => eventsOf(handle, path, taskId, range, async () => false))) {
+    if (item.ok && item.event.seq > to) return;
+    yield item;
+    if (item.ok && item.event.seq === to) return;
+  }
+}
+
+export interface FollowOptions extends ReadRange {
+  signal: AbortSignal;
+  clock?: Clock;
+  /** How often the file is looked at, ms. Default 100. */
+  everyMs?: number;
+}
+
+/** Like `readEvents`, and then goes on with what is appended, until `signal`, damage, or the removal of the log. */
+export async function* followEvents(
+  path: string,
+  taskId: string,
+  options: FollowOptions,
+): AsyncGenerator<ReadItem, void> {
+  const { signal, clock = systemClock, everyMs = 100 } = options;
+  const wait = (handle: FileHandle) => async (): Promise<boolean> => {
+    if (signal.aborted || (await handle.stat()).nlink === 0) return false;
+    await pause(clock, everyMs, signal);
+    return !signal.aborted;
+  };
+  yield* withLog(path, (handle) => eventsOf(handle, path, taskId, options, wait(handle)));
 }
 
 /** Checks every line: JSON, task, gapless seq, hash chain. Reason `log-damaged` names the record and the byte. */
@@ -64,37 +88,101 @@ export async function verifyLog(
   taskId: string,
   options: { anchor?: { seq: number; hash?: string } } = {},
 ): Promise<Result<VerifiedLog>> {
-  const chain = chainReader(taskId);
+  let outcome: Result<VerifiedLog> | undefined;
   const { anchor } = options;
-  let torn = 0;
-  for await (const lines of readLines(path)) {
-    if ("ok" in lines) return lines;
-    for (const line of lines.lines) {
-      const item = chain.next(line);
-      if (!item.ok) return item;
-      if (item.event.seq === anchor?.seq && anchor.hash !== undefined && chain.hash() !== anchor.hash) {
-        return damaged(`record ${anchor.seq} is not the one that was written`, chain.end());
+  const check = async function* (handle: FileHandle): AsyncGenerator<Failure, void> {
+    const source = lineSource(handle);
+    const chain = chainReader(taskId, 0);
+    for (let lines = await source.more(); lines !== "end"; lines = await source.more()) {
+      if (!Array.isArray(lines)) return yield lines;
+      for (const line of lines) {
+        const item = chain.next(line);
+        if (!item.ok) return yield item;
+        if (item.event.seq === anchor?.seq && anchor.hash !== undefined && chain.hash() !== anchor.hash) {
+          return yield damaged(`record ${anchor.seq} is not the one that was written`, chain.end());
+        }
       }
     }
-    torn = lines.rest;
-  }
-  if (anchor !== undefined && chain.seq() < anchor.seq) {
-    return damaged(`it ends at record ${chain.seq()}, but record ${anchor.seq} was written`, chain.end());
-  }
-  return { ok: true, records: chain.seq(), bytes: chain.end(), hash: chain.hash(), torn };
+    if (anchor !== undefined && chain.seq() < anchor.seq) {
+      return yield damaged(`it ends at record ${chain.seq()}, but record ${anchor.seq} was written`, chain.end());
+    }
+    outcome = { ok: true, records: chain.seq(), bytes: chain.end(), hash: chain.hash(), torn: source.rest() };
+  };
+  for await (const fault of withLog(path, check)) outcome = fault;
+  return outcome ?? damaged("it could not be read", 0);
 }
 
-function chainReader(taskId: string) {
+async function* withLog<T>(
+  path: string,
+  body: (handle: FileHandle) => AsyncGenerator<T, void>,
+): AsyncGenerator<T | Failure, void> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    yield* body(handle);
+  } catch (error) {
+    yield fileFailure("read", path, error);
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** `wait` is asked at the end of the file: whether to look again. */
+async function* eventsOf(
+  handle: FileHandle,
+  path: string,
+  taskId: string,
+  range: ReadRange,
+  wait: () => Promise<boolean>,
+): AsyncGenerator<ReadItem, void> {
+  const from = range.from ?? 1;
+  const start = range.check === "from" && from > 1 ? startOf(path, taskId, from) : { ok: true as const, offset: 0 };
+  if (!start.ok) return yield start;
+  const source: LineSource = lineSource(handle, start.offset);
+  const chain = chainReader(taskId, start.offset);
+  for (;;) {
+    const lines = await source.more();
+    if (lines === "end") {
+      if (!(await wait())) return;
+      source.rewind();
+      continue;
+    }
+    if (!Array.isArray(lines)) return yield lines;
+    for (const line of lines) {
+      const item = chain.next(line);
+      if (!item.ok) return yield item;
+      if (item.event.seq >= from) yield item;
+    }
+  }
+}
+
+function startOf(path: string, taskId: string, from: number): Result<{ offset: number }> {
+  let fd: number | undefined;
+  try {
+    fd = nodeLogFs.open(path, "read");
+    const read = readTail(nodeLogFs, fd, nodeLogFs.stat(fd).size, taskId);
+    return read.ok ? offsetOfSeq(nodeLogFs, fd, read.tail.end, from) : read;
+  } catch (error) {
+    return fileFailure("read", path, error);
+  } finally {
+    if (fd !== undefined) nodeLogFs.close(fd);
+  }
+}
+
+/** Checks lines one after the other; one that does not start at the file's start takes its first line as given. */
+function chainReader(taskId: string, start: number) {
   let seq = 0;
+  let end = start;
+  let place: LinePlace = start === 0 ? { taskId, seq: 1, prev: FIRST_PREV } : { taskId };
   let hash = FIRST_PREV;
-  let end = 0;
   return {
     next(line: Buffer): ReadItem {
-      const event = decodeLine(line, { taskId, seq: seq + 1, prev: hash });
-      if (typeof event === "string") return damaged(`in record ${seq + 1}: ${event}`, end);
-      seq += 1;
+      const event = decodeLine(line, place);
+      if (typeof event === "string") return damaged(`in record ${place.seq ?? "?"}: ${event}`, end);
+      seq = event.seq;
       hash = sha256(line);
       end += line.length + 1;
+      place = { taskId, seq: seq + 1, prev: hash };
       return { ok: true, event };
     },
     seq: () => seq,
@@ -103,53 +191,14 @@ function chainReader(taskId: string) {
   };
 }
 
-/** Whole lines, chunk by chunk; `rest` is how many bytes behind them have no line end yet. */
-async function* readLines(path: string): AsyncGenerator<{ lines: Buffer[]; rest: number } | Failure, void> {
-  let handle: FileHandle;
-  try {
-    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    yield fileFailure("read", path, error);
-    return;
-  }
-  try {
-    let buffer = Buffer.allocUnsafe(CHUNK);
-    let held = 0;
-    let position = 0;
-    for (;;) {
-      if (held === buffer.length) {
-        if (held > MOST_LINE_BYTES) {
-          yield damaged("a line is longer than the largest line", position - held);
-          return;
-        }
-        buffer = Buffer.concat([buffer], buffer.length * 2);
-      }
-      const { bytesRead } = await handle.read(buffer, held, buffer.length - held, position);
-      if (bytesRead === 0) return;
-      position += bytesRead;
-      const filled = held + bytesRead;
-      const { lines, used } = splitLines(buffer, filled, held);
-      held = filled - used;
-      yield { lines, rest: held };
-      buffer.copyWithin(0, used, filled);
-    }
-  } catch (error) {
-    yield fileFailure("read", path, error);
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Views into `buffer`, valid until it is filled again; the first `searched` bytes are known to have no line feed. */
-function splitLines(buffer: Buffer, filled: number, searched: number): { lines: Buffer[]; used: number } {
-  const lines: Buffer[] = [];
-  let used = 0;
-  let at = searched;
-  for (;;) {
-    const feed = buffer.indexOf(LF, at);
-    if (feed < 0 || feed >= filled) return { lines, used };
-    lines.push(buffer.subarray(used, feed));
-    used = feed + 1;
-    at = used;
-  }
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    const finish = (): void => {
+      cancel();
+      signal.removeEventListener("abort", finish);
+      done();
+    };
+    const cancel = clock.setTimer(ms, finish);
+    signal.addEventListener("abort", finish, { once: true });
+  });
 }
