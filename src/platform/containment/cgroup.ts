@@ -4,7 +4,7 @@
  * cgroup.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { failure, type Result } from "../../core/result.ts";
 import { errnoOf } from "../errno.ts";
 
@@ -35,7 +35,7 @@ export function ownCgroup(
   if (inside === false || inside.startsWith("/..")) {
     return failure("no-cgroup", "The cgroup of this process lies outside the part of cgroup v2 that is mounted here.");
   }
-  return { ok: true, path: join(mount.point, inside) };
+  return { ok: true, path: resolve(join(mount.point, inside)) };
 }
 
 /** Makes a fresh folder for one tree. Nothing of it is left behind on failure. */
