@@ -30,7 +30,7 @@ import { streamArgs, takeoverArgs } from "./argv.ts";
 import { ClaudeStream } from "./claude-stream.ts";
 import { describeFrameError } from "./frame-error.ts";
 import { checkHandshake, initializeRequest } from "./handshake.ts";
-import { PromptLedger } from "./prompts.ts";
+import { PromptLedger, userMessage } from "./prompts.ts";
 import { startFailure } from "./start-failure.ts";
 
 const INTERRUPT_TIMEOUT_MS = 10_000;
@@ -152,9 +152,7 @@ export class ClaudeWorker implements WorkerAdapter {
   async send(text: string, idempotencyKey: string): Promise<Result> {
     const ready = this.#readiness();
     if (!ready.ok) return ready;
-    return this.#prompts.once(idempotencyKey, text, () =>
-      this.#write({ type: "user", uuid: idempotencyKey, message: { role: "user", content: text } }),
-    );
+    return this.#prompts.once(idempotencyKey, text, () => this.#write(userMessage(text, idempotencyKey)));
   }
 
   reply(callId: string, reply: GateReply): Promise<Result> {

@@ -32,6 +32,22 @@ export class PromptLedger {
   }
 }
 
+/**
+ * One user message. Claude Code 2.1.268 reads each `@path` in a prompt into it, without any hook and outside the workspace
+ * too, and runs a leading `/command` (`/clear` drops the conversation). Prompts hold text that nobody typed, such as the
+ * output of a failed test. `client_composed` has the text delivered as written, but without the context that Claude adds
+ * to a turn (its environment, its agents), so it is only set where there is something to expand.
+ */
+export function userMessage(text: string, key: string): object {
+  const expandable = text.includes("@") || text.trimStart().startsWith("/");
+  return {
+    type: "user",
+    uuid: key,
+    ...(expandable ? { client_composed: true } : {}),
+    message: { role: "user", content: text },
+  };
+}
+
 function refuse(reason: string, message: string): Promise<Result> {
   return Promise.resolve(failure(reason, message));
 }
