@@ -1,0 +1,72 @@
+/** Decides whether the value at a place is a secret, from the name's strength, the place and the value's own look. */
+import type { SecretName } from "./names.ts";
+import type { Place } from "./place.ts";
+import { isMetavariable, isNumber, isPlaceholder, isProse, isUuid, looksRandom } from "./shape.ts";
+import type { Value } from "./values.ts";
+
+const ALGORITHM = /^(?:sha|md|aes|rsa|hs|rs|es|ps|utf|base|oauth|bcrypt|argon|ed|ecdsa|x|v|http|tls|k)[-_]?\d{1,4}\w{0,4}$/i;
+const ENVIRONMENT_NAME = /^[A-Z][A-Z0-9_]*$/;
+
+export interface Candidate {
+  name: string;
+  secret: SecretName;
+  place: Place;
+  value: Value;
+  text: string;
+}
+
+export function isSecretValue(candidate: Candidate): boolean {
+  const { secret, place, value, text } = candidate;
+  if (isPlaceholder(text) || isPlaceholder(text.replace(/^(?:Bearer|Basic|Token)\s+/i, ""))) return false;
+  if (value.isQuoted && isProse(text)) return false;
+  if (!value.isQuoted && value.next === 40) return false; // a call
+  switch (secret.strength) {
+    case "strong":
+      return isStrongValue(candidate);
+    case "weak":
+      return isWeakValue(candidate);
+    case "query":
+      return place.isQuery && text.length >= 12 && isRandomOrId(text);
+  }
+}
+
+function isStrongValue({ name, place, value, text }: Candidate): boolean {
+  if (text.length < 4) return false;
+  if (place.by === "blank") return text.length >= 8 && hasMixedCharacters(text) && looksRandom(text) && !isUuid(text);
+  if (place.by === "flag") return isRandomOrId(text) || (value.isQuoted && !isMetavariable(text));
+  if (place.by === "==") return value.isQuoted && isRandomOrId(text);
+  if (value.isQuoted || place.by === "tag") return !isMetavariable(text);
+  if (isMetavariable(text) && !ENVIRONMENT_NAME.test(name)) return false;
+  if (place.by === "=" && place.isTight) {
+    const isAssignment = ENVIRONMENT_NAME.test(name) || place.isQuery || place.isFlag || value.next === 59;
+    return isAssignment || isRandomOrId(text) || isPasswordLike(text);
+  }
+  if (isNumber(text)) return text.length >= 6 || place.nameQuote !== "";
+  return isRandomOrId(text) || isPasswordLike(text);
+}
+
+function isWeakValue({ place, text, value }: Candidate): boolean {
+  if (text.length < 8 || isUuid(text) || isNumber(text)) return false;
+  if (/\s/.test(text)) return false;
+  if (place.by === "blank") return text.length >= 16 && hasMixedCharacters(text) && looksRandom(text);
+  if (place.by === "==" && !value.isQuoted) return false;
+  return looksRandom(text);
+}
+
+/** One word of letters and digits, or with the marks that people put into passwords: `hunter2`, `Summer2024!`. */
+function isPasswordLike(text: string): boolean {
+  if (text.length < 6 || ALGORITHM.test(text) || /[/\\]/.test(text)) return false;
+  const hasLetter = /[A-Za-z]/.test(text);
+  const hasMark = /[!#$%&*+=?@^~]/.test(text);
+  const hasDigit = /\d/.test(text);
+  return hasLetter && (hasDigit || hasMark) && !/^[a-z0-9]+(?:[-_.][a-z0-9]+)+$/.test(text) && !/^[\w.-]+@[\w.-]+$/.test(text);
+}
+
+function isRandomOrId(text: string): boolean {
+  return looksRandom(text) || isUuid(text);
+}
+
+function hasMixedCharacters(text: string): boolean {
+  const kinds = [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].filter((kind) => kind.test(text)).length;
+  return kinds >= 2;
+}

@@ -1,0 +1,142 @@
+/** Credentials whose place tells them: Authorization headers, bearer and basic words, user options, cookies. */
+import { BASE64, charTable, isBlank, isQuote, isSpace } from "./chars.ts";
+import type { Hit } from "./hit.ts";
+import { type Place, placeAfter } from "./place.ts";
+import { isMetavariable, isNumber, isPlaceholder, isUuid, looksRandom } from "./shape.ts";
+import type { Source } from "./source.ts";
+import { type Value, valueAt } from "./values.ts";
+
+/** Longest credential of a header that is read as one. */
+const MAX_CREDENTIAL = 16_384;
+const CREDENTIAL = charTable("0-9A-Za-z!#$%&*+./:=?@^_~|-");
+/** Schemes whose credential is a list of parameters up to the end of the header. */
+const LISTED = /^(?:digest|oauth|hawk|mac|aws4-hmac-sha256)$/i;
+
+/** `Authorization: Bearer ...`, also quoted, as a tuple, in a config; any scheme word. */
+export function authorizationAt(source: Source, nameStart: number, nameEnd: number): Hit | undefined {
+  const place = placeAfter(source, nameStart, nameEnd);
+  if (!place || place.by === "blank" || place.by === "==") return undefined;
+  let at = place.at;
+  while (at - place.at < 9 && (source.at(at) === 92 || isQuote(source.at(at)))) at++;
+  const schemeEnd = wordEnd(source, at);
+  const scheme = source.text.slice(at, schemeEnd);
+  if (schemeEnd > at && schemeEnd - at <= 30 && isGap(source, schemeEnd)) {
+    const from = gapEnd(source, schemeEnd);
+    if (LISTED.test(scheme)) return listed(source, from);
+    return credentialAt(source, from, 8, "authorization", !/^(?:bearer|basic|token)$/i.test(scheme));
+  }
+  return credentialAt(source, at, 8, "authorization", true);
+}
+
+/** A word `Bearer` anywhere, with something random after it. */
+export function bearerAt(source: Source, end: number): Hit | undefined {
+  return isGap(source, end) ? credentialAt(source, gapEnd(source, end), 8, "authorization", true) : undefined;
+}
+
+/** A word `Basic` anywhere, with the base64 of `name:password` after it. */
+export function basicAt(source: Source, end: number): Hit | undefined {
+  if (!isGap(source, end)) return undefined;
+  const from = gapEnd(source, end);
+  const head = source.skip(BASE64, from, 96);
+  if (head - from < 8) return undefined;
+  const plain = atob(source.text.slice(from, head - ((head - from) % 4)));
+  return /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(plain) ? credentialAt(source, from, 8, "authorization", false) : undefined;
+}
+
+/** `-u name:password`, `--user name:password`: hides the password, and a name that is a key. */
+export function userOptionAt(source: Source, end: number): Hit | undefined {
+  let at = end;
+  if (source.at(at) === 61) at++;
+  else {
+    if (!isBlank(source.at(at))) return undefined;
+    at = gapEnd(source, at);
+  }
+  const quote = source.at(at);
+  const isInQuotes = isQuote(quote);
+  if (isInQuotes) at++;
+  let colon = at;
+  while (colon - at < 128 && isPart(source.at(colon)) && source.at(colon) !== 58) colon++;
+  if (source.at(colon) !== 58 || colon === at) return undefined;
+  let to = colon + 1;
+  while (to - colon < MAX_CREDENTIAL && (isInQuotes ? source.at(to) !== quote && source.at(to) >= 32 : isPart(source.at(to)))) to++;
+  const password = source.text.slice(colon + 1, to);
+  if (isPlaceholder(password) || isMetavariable(password) || isNumber(password)) return undefined;
+  const isCurl = /\b(?:curl|wget|http|https|xh|aria2c)\b[^\n]*$/.test(source.before(at, 150));
+  if (password.length < (isCurl ? 3 : 6) || (!isCurl && !looksRandom(password))) return undefined;
+  return { start: colon + 1, end: to, kind: "password", secret: password };
+}
+
+function isPart(code: number): boolean {
+  return code > 32 && !isQuote(code) && code !== 92 && code !== 0xa0;
+}
+
+function credentialAt(source: Source, from: number, min: number, kind: string, random: boolean): Hit | undefined {
+  const head = source.skip(CREDENTIAL, from, 96);
+  const text = source.text.slice(from, head);
+  if (text.length < min || isPlaceholder(text) || isMetavariable(text) || /^[a-z_]{2,20}=/.test(text)) return undefined;
+  if (random || text.length < 16 ? !looksRandom(text) && !isUuid(text) : /^[a-z]+$/.test(text)) return undefined;
+  let to = source.skip(CREDENTIAL, from, MAX_CREDENTIAL);
+  while (to > from + min && /[.,:?!]/.test(source.text.charAt(to - 1))) to--;
+  const hit: Hit = { start: from, end: to, kind, secret: source.text.slice(from, to) };
+  if (to - from >= MAX_CREDENTIAL) hit.rest = CREDENTIAL;
+  return hit;
+}
+
+/** The parameters of a scheme such as Digest, up to the end of the line or of the string around them. */
+function listed(source: Source, from: number): Hit | undefined {
+  let to = from;
+  while (to - from < 2_048) {
+    const code = source.at(to);
+    if (code === -1 || code < 32) break;
+    if (code === 39 || code === 96 || (code === 34 && source.text.charCodeAt(to - 1) !== 61 && !isInner(source, to))) break;
+    if (code === 92 && source.at(to + 1) !== 34) break;
+    to += code === 92 ? 2 : 1;
+  }
+  while (to > from && isSpace(source.text.charCodeAt(to - 1))) to--;
+  const text = source.text.slice(from, to);
+  if (text.length < 20 || !/[=]/.test(text) || isPlaceholder(text)) return undefined;
+  return { start: from, end: to, kind: "authorization", secret: text };
+}
+
+/** A closing quote of a parameter has a comma or a blank and another parameter after it. */
+function isInner(source: Source, at: number): boolean {
+  return source.at(at + 1) === 44;
+}
+
+function wordEnd(source: Source, from: number): number {
+  let at = from;
+  while (at - from < 32) {
+    const code = source.at(at);
+    const isLetter = (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
+    if (!isLetter && code !== 45) break;
+    at++;
+  }
+  return at;
+}
+
+function isGap(source: Source, at: number): boolean {
+  return isBlank(source.at(at)) || source.startsWith("%20", at) || (source.at(at) === 92 && source.at(at + 1) === 32);
+}
+
+function gapEnd(source: Source, from: number): number {
+  let at = from;
+  if (source.at(at) === 37) return at + 3;
+  if (source.at(at) === 92) at++;
+  while (at - from < 8 && isBlank(source.at(at))) at++;
+  return at;
+}
+
+const COOKIE_ATTRIBUTE = /^(?:path|domain|expires|max-age|samesite|priority|version|comment)$/i;
+const COOKIE_SECRET = /(?:sid|sess|auth|token|csrf|xsrf|jwt|login|remember|secret|key)/i;
+
+/** A `name=value` pair of a cookie header; `nameEnd` is where its `=` stands. */
+export function cookiePairAt(source: Source, nameStart: number, nameEnd: number): Hit | undefined {
+  const name = /[\w.-]*$/.exec(source.before(nameEnd, 64))?.[0] ?? source.text.slice(nameStart, nameEnd);
+  if (COOKIE_ATTRIBUTE.test(name)) return undefined;
+  const place: Place = { by: "=", at: nameEnd + 1, isTight: true, nameQuote: "", isQuery: false, isFlag: false };
+  const value: Value = valueAt(source, place, 4_096);
+  const text = source.text.slice(value.start, value.end);
+  if (isPlaceholder(text) || text.length < 4 || isNumber(text)) return undefined;
+  if (!COOKIE_SECRET.test(name) && !(text.length >= 8 && (looksRandom(text) || isUuid(text)))) return undefined;
+  return { start: value.start, end: value.end, kind: "cookie", secret: text };
+}

@@ -1,0 +1,122 @@
+/** What a value looks like by itself: random, made of words, a reference, a placeholder. All linear in a bounded length. */
+import { rarePairs } from "./bigrams.ts";
+import { DIGIT, KIND, LOWER, UPPER } from "./chars.ts";
+import { markerEnd } from "./marker.ts";
+
+/** Characters of a value that decide; the rest of a longer one is not looked at. */
+const LOOKED_AT = 96;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const INTEGRITY = /^(?:sha(?:1|224|256|384|512)|md5|h1)[-:=]/i;
+const VERSION = /^[v^~<>=]{0,2}\d{1,5}(?:\.\d{1,5}){1,3}(?:[-+][\w.-]{0,40})?$/;
+const TIME = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]{1,20}(?:Z|[+-]\d\d:?\d\d)?)?$/;
+const NUMBER = /^[+-]?\d{1,20}(?:[._]\d{1,20})*(?:ms|s|m|h|d|k|kb|mb|gb|%)?$/i;
+
+export function isUuid(value: string): boolean {
+  return value.length === 36 && UUID.test(value);
+}
+
+export function isNumber(value: string): boolean {
+  return value.length <= 24 && NUMBER.test(value);
+}
+
+/** No words and no known harmless form: what a generator of keys or passwords writes. */
+export function looksRandom(value: string): boolean {
+  if (value.length < 6) return false;
+  const head = value.length > LOOKED_AT ? value.slice(0, LOOKED_AT) : value;
+  if (isNumber(head) || isUuid(head) || INTEGRITY.test(head) || VERSION.test(head) || TIME.test(head)) return false;
+  return wordShare(head) < 0.65;
+}
+
+/** Share of the characters that belong to words; separators and a few digits count on neither side. */
+export function wordShare(value: string): number {
+  let words = 0;
+  let total = 0;
+  let digitRuns = 0;
+  let i = 0;
+  while (i < value.length) {
+    const start = i;
+    const kind = kindAt(value, i);
+    if (kind & (LOWER | UPPER)) {
+      i = pieceEnd(value, i);
+      const length = i - start;
+      total += length;
+      if (isWord(value, start, i) || (length <= 2 && isAlone(value, start, i))) words += length;
+    } else if (kind & DIGIT) {
+      while (i < value.length && kindAt(value, i) & DIGIT) i++;
+      digitRuns++;
+      if (digitRuns > 2 || i - start > 4) total += i - start;
+    } else {
+      if (!"-_./: ,".includes(value[i] ?? "")) total++;
+      i++;
+    }
+  }
+  return total === 0 ? 1 : words / total;
+}
+
+function kindAt(value: string, index: number): number {
+  return index < value.length ? (KIND[value.charCodeAt(index)] ?? 0) : 0;
+}
+
+/** End of a letter piece: `get` `Token` of getToken, `HTTP` `Server` of HTTPServer. */
+function pieceEnd(value: string, start: number): number {
+  let i = start + 1;
+  if (kindAt(value, start) & UPPER && kindAt(value, i) & UPPER) {
+    while (kindAt(value, i) & UPPER) i++;
+    return kindAt(value, i) & LOWER && i - start > 2 ? i - 1 : i;
+  }
+  while (kindAt(value, i) & LOWER) i++;
+  return i;
+}
+
+function isWord(value: string, from: number, to: number): boolean {
+  const length = to - from;
+  if (length < 3) return false;
+  return rarePairs(value, from, to) <= Math.max(0, Math.floor((length - 2) / 4));
+}
+
+function isAlone(value: string, from: number, to: number): boolean {
+  return !(kindAt(value, from - 1) & (LOWER | UPPER | DIGIT)) && !(kindAt(value, to) & (LOWER | UPPER));
+}
+
+const WORDS_FOR_NOTHING = new Set(
+  (
+    "null undefined none nil true false yes no on off string str number boolean bool int any unknown object buffer bytes " +
+    "required optional changeme change_me password passwd pass pwd passphrase secret token key apikey api_key example redacted " +
+    "hidden masked removed test dummy placeholder todo tbd n/a na unset empty default bearer basic value text input user " +
+    "username missing invalid expired provided set not-set env auth authorization cookie session credential credentials " +
+    "prompt stdin plaintext plain encrypted hashed inherit always never auto"
+  ).split(" "),
+);
+const REFERENCE =
+  /^(?:\$(?:\{|\(|\w+$|env:|[@#?*!$]$)|\{\{|\{%|<%|#\{|%\(|%\w+%$|<[^<>]{0,200}>$|\{[\w.$-]{1,100}\}$|\[[\w ._-]{1,100}\]$|@[\w.]+@$|__\w+__$|&[\w.]+;$)/;
+const PATH =
+  /^(?:\.{0,2}\/|~\/|[A-Za-z]:[\\/]|file:|(?:vault|op|ssm|arn|secretsmanager|keyring|env|aws-sm|gcp-sm|azure-kv|awssm|sops):)/;
+const TEMPLATE_WORDS =
+  /^(?:your|my|an?|the|some|enter|insert|replace|change|put|add|fake|dummy|example|sample|test|mock)[-_ ][A-Za-z_ -]{1,60}$/i;
+const METAVARIABLE = /^[A-Z][A-Z_]{1,40}$/;
+const NO_CONTENT = /^([*xX.•_\-#?=+/\\ ])\1{0,200}$/;
+const DOTTED = /^[A-Za-z_$][\w$]{0,60}(?:(?:\.|\?\.|->|::)[A-Za-z_$][\w$]{0,60}){1,12}(?:[[(].{0,200})?$/;
+
+/** References to variables, types, paths and words that stand for "a value goes here": nothing to hide. */
+export function isPlaceholder(value: string): boolean {
+  if (value === "" || NO_CONTENT.test(value)) return true;
+  if (markerEnd(value, 0) === value.length) return true;
+  if (value.length > 256) return false;
+  if (WORDS_FOR_NOTHING.has(value.toLowerCase())) return true;
+  if (REFERENCE.test(value) || TEMPLATE_WORDS.test(value)) return true;
+  if (INTEGRITY.test(value)) return true;
+  if ((PATH.test(value) || DOTTED.test(value)) && !looksRandom(value)) return true;
+  return false;
+}
+
+/** `TOKEN`, `PASSWORD_HERE`: the name of a value in a usage text. */
+export function isMetavariable(value: string): boolean {
+  return METAVARIABLE.test(value) && wordShare(value) > 0.6;
+}
+
+/** Words with blanks between them: a sentence, not a value. */
+export function isProse(value: string): boolean {
+  const blank = value.search(/\s/);
+  return blank > 0 && wordShare(value.slice(0, LOOKED_AT)) >= 0.6;
+}
