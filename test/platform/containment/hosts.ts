@@ -42,6 +42,8 @@ export async function startHost(
     processes: number;
     release?: boolean;
     place?: Ground;
+    /** Added to the trees' environment. */
+    env?: Readonly<Record<string, string>>;
   },
 ): Promise<Host> {
   const place = input.place ?? (await ground(t));
@@ -51,7 +53,7 @@ export async function startHost(
     trees: input.trees.map((each) => ({ ...each, script: PRELUDE + each.script })),
     mode: input.mode,
     cwd: place.root,
-    env: treeEnv(place.root),
+    env: { ...treeEnv(place.root), ...input.env },
     release: input.release ?? true,
   };
   const child = spawn(process.execPath, ["--import", TSX, HOST, JSON.stringify(orders)], {

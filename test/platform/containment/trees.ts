@@ -161,13 +161,14 @@ export async function startTree(
   scenario: Pick<Scenario, "script" | "processes">,
   mode: CgroupMode,
   over: Partial<SpawnContainedInput> = {},
+  where: { place?: Ground; env?: Readonly<Record<string, string>> } = {},
 ): Promise<{ tree: ContainedProcess; ground: Ground }> {
-  const place = await ground(t);
+  const place = where.place ?? (await ground(t));
   const spawned = await spawnContained({
     file: "/bin/sh",
     args: ["-c", PRELUDE + scenario.script],
     cwd: place.root,
-    env: treeEnv(place.root),
+    env: { ...treeEnv(place.root), ...where.env },
     mode,
     ...over,
   });
