@@ -15,10 +15,15 @@ const LFS: Readonly<Record<string, string>> = {
   "filter.lfs.required": "true",
 };
 
+const FIELDS = ["clean", "smudge", "process", "required"] as const;
+const FILTER_KEY = /^filter\.(.*)\.([^.]+)$/s;
+
 export interface FilterOverrides {
   overrides: (readonly [string, string])[];
   /** Names of the filters whose repository-made definition was switched off. */
   disabled: string[];
+  /** Names of all filters, whoever defined them. */
+  names: string[];
 }
 
 export async function filterOverrides(options: GitOptions): Promise<Result<FilterOverrides>> {
@@ -39,18 +44,30 @@ export async function filterOverrides(options: GitOptions): Promise<Result<Filte
   const disabled = new Set<string>();
   const lfsExtended = [...local.keys()].some((key) => /^lfs\.extension\./i.test(key));
   for (const [key, value] of local) {
-    const match = /^filter\.(.*)\.([^.]+)$/s.exec(key);
+    const match = FILTER_KEY.exec(key);
     if (match === null) continue;
     const kept = trusted.get(key);
     if (value === kept || (LFS[key] === value && !lfsExtended)) continue;
     const name = match[1] ?? "";
     disabled.add(name);
-    for (const field of ["clean", "smudge", "process", "required"]) {
+    for (const field of FIELDS) {
       const full = `filter.${name}.${field}`;
       overrides.push([full, trusted.get(full) ?? (field === "required" ? "false" : "")]);
     }
   }
-  return { ok: true, overrides, disabled: [...disabled] };
+  const names = new Set<string>();
+  for (const key of [...trusted.keys(), ...local.keys()]) {
+    const name = FILTER_KEY.exec(key)?.[1];
+    if (name !== undefined) names.add(name);
+  }
+  return { ok: true, overrides, disabled: [...disabled], names: [...names] };
+}
+
+/** Overrides that switch every named filter off. */
+export function withoutFilters(names: readonly string[]): (readonly [string, string])[] {
+  return names.flatMap((name) =>
+    FIELDS.map((field) => [`filter.${name}.${field}`, field === "required" ? "false" : ""] as const),
+  );
 }
 
 function splitFirst(text: string, at: string): [string, string] {

@@ -21,6 +21,8 @@ export interface Repo {
   filters: readonly (readonly [string, string])[];
   /** Names of the filters that were switched off. */
   disabledFilters: readonly string[];
+  /** Names of all filters, the person's own included. */
+  filterNames: readonly string[];
 }
 
 /**
@@ -52,8 +54,14 @@ export async function findRepo(
     return failure("git-refused", `git does not accept the repository of ${root}. ${dirs.message}`);
   }
   const [inside, gitDir, common, format, top] = dirs.stdout.toString("utf8").split("\n");
-  if (inside !== "true") return { ok: true, repo: undefined };
-  if (gitDir === undefined || common === undefined || top === undefined || (await realpath(top)) !== root) {
+  if (relative(root, here).split(sep)[0] === ".git") return { ok: true, repo: undefined };
+  if (
+    inside !== "true" ||
+    gitDir === undefined ||
+    common === undefined ||
+    top === undefined ||
+    (await realpath(top)) !== root
+  ) {
     return failure(
       "odd-worktree",
       `The repository of ${here} says that its files are in ${top ?? "no folder"}; unset core.worktree in its configuration.`,
@@ -70,6 +78,7 @@ export async function findRepo(
     objectFormat: format === "sha256" ? "sha256" : "sha1",
     filters: filters.overrides,
     disabledFilters: filters.disabled,
+    filterNames: filters.names,
   };
   if (prefix !== "") {
     const ignored = await git(["check-ignore", "-q", "--", here], {

@@ -2,7 +2,7 @@
  * The verifier: runs the frozen commands and reports. It never decides what follows; the supervisor does. Order of
  * blame when several things happened: stopped, could not run, the tree changed meanwhile, failed, passed.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redactor } from "../core/contracts/redaction.ts";
@@ -19,9 +19,12 @@ import type { CgroupMode } from "../platform/containment/index.ts";
 import type { ChangedFile } from "./changed-files.ts";
 import { changesBetween, summarize } from "./changed-files.ts";
 import { classify } from "./classify.ts";
+import { removeFolder } from "./clean-folder.ts";
+import { type CleanTree, openCleanTree } from "./clean-tree.ts";
 import { verifyEnvironment } from "./environment.ts";
 import { gatherFindings } from "./findings.ts";
 import { foreignModules } from "./foreign-module.ts";
+import { type GitHead, gitStateFindings } from "./git-state.ts";
 import { runCommand } from "./run-command.ts";
 import type { Workspace } from "./snapshot.ts";
 import { takeSnapshot } from "./snapshot.ts";
@@ -52,7 +55,7 @@ export interface VerifyOptions {
   /** What to look for when this process dies: called before each command can do anything. */
   onContained?: (record: ContainmentRecord) => void | Promise<void>;
   /** Tree and commit at the task's start: for the findings `no-change`, `git-state` and changed test files. */
-  since?: { tree: string; head?: string };
+  since?: GitHead & { tree: string };
 }
 
 export interface Verifier {
@@ -104,7 +107,9 @@ async function verify(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptio
   report.treeBefore = workspace.id;
   let outcome: Outcome;
   try {
-    outcome = await runAll(deps, spec, options, { workspace, report, hostEnv });
+    outcome = await runAll(deps, spec, options, { workspace, report, hostEnv }).catch((error) =>
+      asError(crashed(error)),
+    );
     const after = await takeSnapshot(spec.cwd, { scratchDir: deps.scratchDir, hostEnv }).catch(unusable);
     if (!after.ok) {
       outcome = outcome.outcome === "error" ? outcome : asError(after);
@@ -132,58 +137,65 @@ interface RunScope {
 async function runAll(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptions, scope: RunScope): Promise<Outcome> {
   const { report, workspace } = scope;
   const prefix = workspace.git?.repo.prefix ?? "";
-  const cwd = spec.cwd;
   const changed = await sinceStart(workspace, options.since?.tree);
+  const facts = { spec, cwd: spec.cwd, notes: workspace.notes, changed, prefix: prefix && `${prefix}/` };
+  report.findings.push(...(await gatherFindings(facts)));
+  if (workspace.git !== undefined) {
+    report.findings.push(...(await gitStateFindings(workspace.git.repo, options.since, { hostEnv: scope.hostEnv })));
+  }
   const isForeignModule = await foreignModules(
     workspace.git?.repo.root ?? spec.cwd,
-    cwd,
+    spec.cwd,
     (changed ?? []).map((file) => file.path),
     spec.commands.map((command) => command.text),
   );
-  const findings = await gatherFindings({ spec, cwd, notes: workspace.notes, changed, prefix: prefix && `${prefix}/` });
-  report.findings.push(...findings);
-  const once = async (command: VerifyCommand, index: number, run: number): Promise<Outcome> => {
-    // In the system's own place: paths of sockets must be short (108 bytes).
-    const tmpDir = await mkdtemp(join(tmpdir(), "pcs-verify-"));
-    const done = await runCommand(command, {
-      cwd,
-      env: verifyEnvironment({ hostEnv: scope.hostEnv, envNames: spec.envNames, tmpDir }),
-      tmpDir,
-      cgroup: deps.cgroup ?? "auto",
-      redactor: options.redactor,
-      ...(options.onContained === undefined ? {} : { onContained: options.onContained }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-    });
-    await rm(tmpDir, { recursive: true, force: true });
-    const verdict = classify(done, { text: command.text, timeoutMs: command.timeoutMs, isForeignModule });
-    const hint = `verify-${options.round ?? 1}-${index + 1}${spec.runs > 1 ? `-${run}` : ""}.log`;
-    const artifact = done.output.bytes > 0 ? await options.artifactSink?.write(hint, done.output.text) : undefined;
-    report.commands.push({
-      text: command.text,
-      argv: command.argv,
-      run,
-      ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
-      exitCode: done.exit.code,
-      signal: done.exit.signal,
-      timedOut: done.timedOut,
-      durationMs: done.durationMs,
-      outputBytes: done.output.bytes,
-      outputSha256: done.output.sha256,
-      outputTail: done.output.tail,
-      ...(artifact === undefined ? {} : { artifact }),
-      outcome: verdict.outcome,
-    });
-    return verdict;
-  };
+  if (spec.where === "workspace") return runCommands(deps, spec, options, { ...scope, cwd: spec.cwd, isForeignModule });
+  if (workspace.git === undefined) {
+    const message = `${spec.cwd} is in no git repository, so there is no tree to check out. Use --verify-in workspace.`;
+    return { outcome: "error", reason: "clean-needs-git", message };
+  }
+  const opened = await openCleanTree(workspace.git, spec, {
+    scratchDir: deps.scratchDir,
+    hostEnv: scope.hostEnv,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+  if (!opened.ok) return asError(opened);
+  const { tree } = opened;
+  try {
+    report.findings.push(...tree.findings);
+    const outcome = await runCommands(deps, spec, options, { ...scope, cwd: tree.cwd, isForeignModule });
+    if (outcome.outcome !== "pass") report.findings.push(...leftBehind(tree));
+    return outcome;
+  } finally {
+    await tree.remove();
+  }
+}
 
+/** Why a check may fail in a clean worktree although it passes in the workspace. */
+function leftBehind(tree: CleanTree): VerifyFinding[] {
+  if (tree.leftBehind.length === 0) return [];
+  const detail = `Ignored files of the workspace are not in the clean worktree: ${summarize(tree.leftBehind, 10)}. If the check needs them, make them with --verify-setup, name the folder in verify.carry, or use --verify-in workspace.`;
+  return [{ kind: "not-covered", detail }];
+}
+
+interface CommandScope extends RunScope {
+  cwd: string;
+  isForeignModule: (name: string) => boolean;
+}
+
+async function runCommands(
+  deps: VerifierDeps,
+  spec: VerifySpec,
+  options: VerifyOptions,
+  scope: CommandScope,
+): Promise<Outcome> {
+  const once = (command: VerifyCommand, index: number, run: number) =>
+    runOnce(deps, spec, options, scope, { command, index, run });
   if (spec.setup !== undefined && spec.where === "clean") {
     const setup = await once(spec.setup, -1, 0);
     if (setup.outcome === "fail") {
-      return {
-        outcome: "error",
-        reason: "setup-failed",
-        message: `The setup failed: ${setup.message} Correct --verify-setup.`,
-      };
+      const message = `The setup failed: ${setup.message} Correct --verify-setup, or use --verify-in workspace.`;
+      return { outcome: "error", reason: "setup-failed", message };
     }
     if (setup.outcome === "error") return setup;
   }
@@ -195,9 +207,51 @@ async function runAll(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptio
       if (result.outcome === "error") return result;
       results.push(result);
     }
-    outcomes.push(flakiness(command, results, report.findings));
+    outcomes.push(flakiness(command, results, scope.report.findings));
   }
   return outcomes.find((one) => one.outcome === "fail") ?? passed(outcomes, spec);
+}
+
+async function runOnce(
+  deps: VerifierDeps,
+  spec: VerifySpec,
+  options: VerifyOptions,
+  scope: CommandScope,
+  what: { command: VerifyCommand; index: number; run: number },
+): Promise<Outcome> {
+  const { command, index, run } = what;
+  // In the system's own place: paths of sockets must be short (108 bytes).
+  const tmpDir = await mkdtemp(join(tmpdir(), "pcs-verify-"));
+  const done = await runCommand(command, {
+    cwd: scope.cwd,
+    env: verifyEnvironment({ hostEnv: scope.hostEnv, envNames: spec.envNames, tmpDir }),
+    tmpDir,
+    cgroup: deps.cgroup ?? "auto",
+    redactor: options.redactor,
+    ...(options.onContained === undefined ? {} : { onContained: options.onContained }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+  await removeFolder(tmpDir);
+  const facts = { text: command.text, timeoutMs: command.timeoutMs, isForeignModule: scope.isForeignModule };
+  const verdict = classify(done, facts);
+  const hint = `verify-${options.round ?? 1}-${run === 0 ? "setup" : index + 1}${spec.runs > 1 && run > 0 ? `-${run}` : ""}.log`;
+  const artifact = done.output.bytes > 0 ? await options.artifactSink?.write(hint, done.output.text) : undefined;
+  scope.report.commands.push({
+    text: command.text,
+    argv: command.argv,
+    run,
+    ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
+    exitCode: done.exit.code,
+    signal: done.exit.signal,
+    timedOut: done.timedOut,
+    durationMs: done.durationMs,
+    outputBytes: done.output.bytes,
+    outputSha256: done.output.sha256,
+    outputTail: done.output.tail,
+    ...(artifact === undefined ? {} : { artifact }),
+    outcome: verdict.outcome,
+  });
+  return verdict;
 }
 
 /** All runs of one command in one outcome: mixed is flaky, and flaky is a failure. */
@@ -259,6 +313,16 @@ function asError(failed: Failure): Outcome {
 function unusable(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   return { ok: false, reason: "workspace-unusable", message: `The workspace cannot be read: ${message}.` };
+}
+
+/** Our own trouble (no space, no temporary folder) is an error of the verification: a person looks, nothing is lost. */
+function crashed(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    ok: false,
+    reason: "verifier-failed",
+    message: `The verifier could not do its work: ${message}. Verify again when that is mended.`,
+  };
 }
 
 /** Commands were refused at start when they held a secret; names of files and git's words were not. */
