@@ -18,7 +18,16 @@ export function spec(overrides: Partial<EventMap["task.created"]> = {}): EventMa
     transport: "claude-jsonl",
     trust: "user",
     profile: "standard",
-    verify: { commands: [], cwd: "/workspace", where: "workspace", carry: [], runs: 1, envNames: [], inputs: {} },
+    verify: {
+      commands: [],
+      cwd: "/workspace",
+      where: "workspace",
+      carry: [],
+      runs: 1,
+      envNames: [],
+      inputs: {},
+      scripts: [],
+    },
     limits: {
       startupMs: 60_000,
       quietMs: 600_000,

@@ -38,6 +38,8 @@ const ASKED: ReadonlySet<EventType> = new Set<EventType>(["stop.requested", "ver
 export function isLate(state: TaskState, type: EventType): boolean {
   if (ASKED.has(type)) return state.ended.kind !== "no" || (state.stop.kind !== "none" && type !== "stop.requested");
   if (!OUTSIDE.has(type)) return false;
+  /* A worker that is being ended gets no more calls through. */
+  if (type === "gate.verdict" && state.worker.kind === "ending") return true;
   return state.stop.kind !== "none" || state.ended.kind !== "no";
 }
 

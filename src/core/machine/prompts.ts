@@ -39,8 +39,11 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
     case "prompt.ack":
       if (p.open?.promptId !== event.data.promptId || event.data.state === "discarded") return state;
       return { ...state, prompts: { ...p, open: { ...p.open, phase: "acknowledged" } } };
-    case "prompt.failed":
-      return p.open?.promptId === event.data.promptId ? { ...state, prompts: { ...p, open: null } } : state;
+    case "prompt.failed": {
+      const { promptId } = event.data;
+      const queue = p.queue.filter((queued) => queued.promptId !== promptId);
+      return { ...state, prompts: { ...p, queue, open: p.open?.promptId === promptId ? null : p.open } };
+    }
     case "turn.result":
       return { ...state, prompts: { ...p, open: null } };
     default:

@@ -3,6 +3,7 @@
  * its types from here without loading TypeBox). Readers accept unknown types and unknown fields; writers use these.
  */
 import { type Static, Type } from "typebox";
+import type { CommandResult as CommandResultFacts, VerifyFinding, VerifySpec } from "../contracts/verifier.ts";
 
 const Opt = Type.Optional;
 const Str = Type.String();
@@ -25,29 +26,33 @@ const Containment = Type.Object({
 const Executable = Type.Object({ path: Str, realPath: Str, version: Str, size: Num, sha256: Str });
 const Remaining = Type.Object({ kind: oneOf("process", "cgroup", "unknown"), id: Str, detail: Str });
 const Command = Type.Object({ text: Str, argv: Type.Array(Str), shell: Bool, timeoutMs: Num });
-const Verification = Type.Object({
-  commands: Type.Array(Command),
-  cwd: Str,
-  where: oneOf("clean", "workspace"),
-  setup: Opt(Command),
-  carry: Type.Array(Str),
-  runs: Int,
-  envNames: Type.Array(Str),
-  inputs: Type.Record(Str, Str),
-});
-const Finding = Type.Object({ kind: Str, path: Opt(Str), detail: Str });
-const CommandResult = Type.Object({
-  text: Str,
-  exitCode: Type.Union([Int, Type.Null()]),
-  signal: Type.Union([Str, Type.Null()]),
-  timedOut: Bool,
-  durationMs: Num,
-  outputBytes: Num,
-  outputSha256: Str,
-  outputTail: Str,
-  artifact: Opt(Str),
-  outcome: oneOf("pass", "fail", "error"),
-});
+/* The verifier's own contract is the type; the schema states what readers may rely on. */
+const Verification = Type.Unsafe<VerifySpec>(
+  Type.Object({
+    commands: Type.Array(Command),
+    cwd: Str,
+    where: oneOf("clean", "workspace"),
+    carry: Type.Array(Str),
+    runs: Int,
+    envNames: Type.Array(Str),
+    inputs: Type.Record(Str, Str),
+  }),
+);
+const Finding = Type.Unsafe<VerifyFinding>(Type.Object({ kind: Str, path: Opt(Str), detail: Str }));
+const CommandResult = Type.Unsafe<CommandResultFacts>(
+  Type.Object({
+    text: Str,
+    exitCode: Type.Union([Int, Type.Null()]),
+    signal: Type.Union([Str, Type.Null()]),
+    timedOut: Bool,
+    durationMs: Num,
+    outputBytes: Num,
+    outputSha256: Str,
+    outputTail: Str,
+    artifact: Opt(Str),
+    outcome: oneOf("pass", "fail", "error"),
+  }),
+);
 const Limits = Type.Object({
   startupMs: Num,
   quietMs: Num,

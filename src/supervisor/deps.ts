@@ -1,0 +1,23 @@
+/** Everything of the outside that the supervisor uses, in one record: the seams of architecture.md and nothing more. */
+import type { Redactor, RedactorOptions } from "../core/contracts/redaction.ts";
+import type { TransportName, WorkerAdapter, WorkerStartInput } from "../core/contracts/worker.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { IdSource } from "../platform/ids.ts";
+import type { StateLayout } from "../store/layout.ts";
+import type { WorkerDeps } from "../worker/deps.ts";
+import type { Environment, Settings } from "./settings.ts";
+
+export interface SupervisorDeps {
+  env: Environment;
+  settings: Settings;
+  layout: StateLayout;
+  clock: Clock;
+  ids: IdSource;
+  /** The account's home folder. */
+  home: string;
+  host: string;
+  /** Salt of the markers that stand for secrets; one for each state folder, so that repeats can be linked. */
+  salt: string;
+  createRedactor(options: RedactorOptions): Redactor;
+  createWorker(transport: TransportName, input: WorkerStartInput, deps: WorkerDeps): WorkerAdapter;
+}

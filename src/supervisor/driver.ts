@@ -1,0 +1,307 @@
+/**
+ * Drives one task that this process owns: an event is appended to the log, stepped, and the effects that come out of it
+ * are run; their outcomes are events again. The driver holds no state of its own about the task's life.
+ */
+import type { PolicyContext } from "../core/contracts/policy.ts";
+import type { Redactor } from "../core/contracts/redaction.ts";
+import type { WorkerAdapter } from "../core/contracts/worker.ts";
+import type { EventDraft, EventType, StoredEvent, TaskEvent } from "../core/events.ts";
+import { foldOne } from "../core/fold.ts";
+import { deadlines } from "../core/machine/deadlines.ts";
+import type { Effect } from "../core/machine/effects.ts";
+import { stateName } from "../core/machine/project.ts";
+import type { TaskState } from "../core/machine/state.ts";
+import { step } from "../core/machine/step.ts";
+import { assertNever, type Result } from "../core/result.ts";
+import type { CwdLock } from "../store/cwd-lock.ts";
+import type { OwnedTask } from "../store/task-store.ts";
+import type { TaskUpdate } from "./api.ts";
+import type { SupervisorDeps } from "./deps.ts";
+import type { DriverPort } from "./effect-port.ts";
+import { createGateKeeper, type GateKeeper } from "./gate-keeper.ts";
+import { policyContext } from "./policy-context.ts";
+import { diskFacts } from "./policy-facts.ts";
+import { RawPayloads } from "./raw.ts";
+import { confirmTree, verify } from "./run-verification.ts";
+import { endWorker, sendPrompt, spawnWorker, sweep, teardown } from "./run-worker.ts";
+import { Snapshot } from "./snapshot.ts";
+
+export interface DriverOptions {
+  deps: SupervisorDeps;
+  task: OwnedTask;
+  cwdLock: CwdLock;
+  redactor: Redactor;
+  /** The state that the log folds to so far. */
+  state: TaskState;
+  onUpdate(update: TaskUpdate): void;
+  /** The task is over and nothing of it is left: the driver has let go of its locks. */
+  onReleased(): void;
+}
+
+/** Records that may be lost on a full disk: nothing is decided by them. */
+const EXPENDABLE: ReadonlySet<EventType> = new Set<EventType>([
+  "worker.text",
+  "worker.stderr",
+  "worker.heartbeat",
+  "worker.unknown",
+  "worker.retry",
+  "notice",
+]);
+
+export class Driver implements DriverPort {
+  readonly deps: SupervisorDeps;
+  readonly task: OwnedTask;
+  readonly redactor: Redactor;
+  readonly raw = new RawPayloads();
+  worker: WorkerAdapter | null = null;
+  state: TaskState;
+  readonly policy: PolicyContext;
+  readonly #cwdLock: CwdLock;
+  readonly #gate: GateKeeper;
+  readonly #snapshot: Snapshot;
+  readonly #stop = new AbortController();
+  readonly #onUpdate: DriverOptions["onUpdate"];
+  readonly #onReleased: DriverOptions["onReleased"];
+  /** Events that came while another one was being stepped. */
+  #waiting: EventDraft[] = [];
+  #stepping = false;
+  #timer: { due: number; cancel: () => void } | null = null;
+  #running = 0;
+  /** Set once the driver lets go of its task; settles when the locks are free. */
+  #letGo: Promise<void> | null = null;
+  #watchers = new Set<() => void>();
+
+  constructor(options: DriverOptions) {
+    this.deps = options.deps;
+    this.task = options.task;
+    this.redactor = options.redactor;
+    this.state = options.state;
+    this.#cwdLock = options.cwdLock;
+    this.#onUpdate = options.onUpdate;
+    this.#onReleased = options.onReleased;
+    const { spec } = options.state;
+    if (!spec) throw new Error("A driver needs a task that was created.");
+    this.policy = policyContext(this.deps, spec);
+    const facts = diskFacts({
+      workspace: spec.cwd,
+      home: this.deps.home,
+      stateDir: this.deps.layout.root,
+      changed: () => this.changedPaths,
+    });
+    this.#gate = createGateKeeper(this, this.policy, facts);
+    this.#snapshot = new Snapshot(this);
+  }
+
+  /** Files that Claude's own editing tools wrote, absolute: what policy calls changed by the task. At most 10,000. */
+  readonly changedPaths = new Set<string>();
+
+  get stopSignal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  record(draft: EventDraft): boolean {
+    if (this.#letGo) return false;
+    if (this.#stepping) {
+      this.#waiting.push(draft);
+      return true;
+    }
+    return this.#take(draft);
+  }
+
+  synced(): Promise<Result> {
+    return this.task.log.sync();
+  }
+
+  /** Takes over events that were appended before this driver existed (the task's creation), running their effects. */
+  adopt(events: readonly StoredEvent[]): void {
+    for (const event of events) this.#apply(event, true);
+    this.#drain();
+    this.#settle();
+  }
+
+  /** Resolves when `test` holds; checked after every event. Never rejects; the caller brings its own deadline. */
+  until(test: (state: TaskState) => boolean, signal: AbortSignal): Promise<boolean> {
+    if (test(this.state)) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const done = (result: boolean): void => {
+        this.#watchers.delete(look);
+        signal.removeEventListener("abort", give);
+        resolve(result);
+      };
+      const look = (): void => {
+        if (test(this.state)) done(true);
+      };
+      const give = (): void => done(false);
+      this.#watchers.add(look);
+      signal.addEventListener("abort", give, { once: true });
+      if (signal.aborted) give();
+    });
+  }
+
+  /** Lets go of the task on Pi's quit: the worker is ended first, the state stays where it is. */
+  async quit(exitMs: number): Promise<void> {
+    if (this.worker && this.state.stop.kind === "none") {
+      await endWorker(this, { kind: "end-worker", why: "quit", exitMs });
+    } else if (this.worker) {
+      await this.worker.stop({ kind: "now", graceMs: 0 });
+    }
+    this.#stop.abort();
+    await this.release("quit");
+  }
+
+  /** Closes the log and frees the locks; later events are not recorded any more. */
+  release(why: "quit" | "ended" | "failed"): Promise<void> {
+    if (this.#letGo) return this.#letGo;
+    this.#append({ type: "owner.released", data: { why } });
+    this.#letGo = this.#close();
+    return this.#letGo;
+  }
+
+  async #close(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = null;
+    await this.#snapshot.close();
+    await this.task.log.close();
+    this.#cwdLock.lock.release();
+    this.task.lock.release();
+    this.#onReleased();
+  }
+
+  #take(draft: EventDraft): boolean {
+    const taken = this.#append(draft);
+    if (taken) this.#drain();
+    this.#settle();
+    return taken;
+  }
+
+  #append(draft: EventDraft): boolean {
+    const { worker } = this.state;
+    const workerId = "workerId" in worker && worker.workerId !== "" ? { workerId: worker.workerId } : {};
+    const key = "promptId" in draft.data ? { idempotencyKey: String(draft.data.promptId) } : {};
+    const keep = !EXPENDABLE.has(draft.type);
+    const outcome = this.task.log.appendSoon([{ ...draft, ...workerId, ...key }], { keep });
+    for (const event of outcome.ok ? outcome.events : outcome.kept) this.#apply(event as StoredEvent, outcome.ok);
+    return outcome.ok;
+  }
+
+  #drain(): void {
+    for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) this.#append(draft);
+  }
+
+  #apply(event: StoredEvent, written: boolean): void {
+    const before = this.state;
+    this.#stepping = true;
+    const { state, effects } = step(before, event as TaskEvent);
+    this.state = state;
+    if (state.stop.kind === "requested") this.#stop.abort();
+    /* Records of the machine itself come before everything that is still waiting. */
+    const records = effects.filter((effect) => effect.kind === "record");
+    this.#waiting.unshift(...records.map((effect) => effect.event));
+    for (const effect of effects) if (effect.kind !== "record") this.#run(effect, written);
+    this.#stepping = false;
+    this.#snapshot.changed(before, state);
+    this.#onUpdate({ taskId: this.state.taskId, event, before, after: state });
+    for (const look of [...this.#watchers]) look();
+  }
+
+  #run(effect: Exclude<Effect, { kind: "record" }>, written: boolean): void {
+    if (effect.kind === "reply") {
+      const allows = effect.reply.decision !== "deny";
+      const reply =
+        allows && !written
+          ? ({ decision: "deny", reason: "The supervisor can't write its log; end your turn." } as const)
+          : effect.reply;
+      this.#gate.reply(effect.callId, effect.toolUseId, effect.requestId, reply);
+      return;
+    }
+    this.#running += 1;
+    void this.#perform(effect)
+      .catch((error: unknown) => this.#broken(effect.kind, error))
+      .finally(() => {
+        this.#running -= 1;
+        this.#settle();
+      });
+  }
+
+  #perform(effect: Exclude<Effect, { kind: "record" | "reply" }>): Promise<void> {
+    switch (effect.kind) {
+      case "spawn":
+        return spawnWorker(this, this.#gate, effect);
+      case "send":
+        return sendPrompt(this, effect);
+      case "verify":
+        return verify(this, effect);
+      case "confirm-tree":
+        return confirmTree(this, effect);
+      case "end-worker":
+        return endWorker(this, effect);
+      case "sweep":
+        return sweep(this);
+      case "teardown":
+        return teardown(this, effect);
+      default:
+        return assertNever(effect, "effect");
+    }
+  }
+
+  /** An effect threw: a bug. The task is stopped, with the error in its log. */
+  #broken(what: string, error: unknown): void {
+    const detail = error instanceof Error ? `${error.message}\n${error.stack ?? ""}` : String(error);
+    const text = this.redactor.text(`Internal error in ${what}: ${detail}`).slice(0, 2_000);
+    this.record({ type: "notice", data: { level: "error", text } });
+    if (this.state.stop.kind !== "none" || this.state.ended.kind !== "no") return;
+    const reason = `An internal error happened (${what}); the log has the details.`;
+    this.record({
+      type: "stop.requested",
+      data: { by: "supervisor", kind: "graceful", reason, end: "failed", cause: "internal-error" },
+    });
+  }
+
+  /** After events and effects: re-arm the timer, and let go of a task that is over. */
+  #settle(): void {
+    if (this.#letGo || this.#stepping) return;
+    this.#arm();
+    const over = this.state.ended.kind !== "no" || this.state.stop.kind === "proven";
+    const gone = this.worker === null && this.state.resources.length === 0;
+    if (over && gone && this.#running === 0) void this.release("ended");
+  }
+
+  #arm(): void {
+    const own = deadlines(this.state).filter((deadline) => deadline.by === "supervisor");
+    const due = Math.min(...own.map((deadline) => deadline.due));
+    if (!Number.isFinite(due)) {
+      this.#timer?.cancel();
+      this.#timer = null;
+      return;
+    }
+    if (this.#timer && this.#timer.due <= due) return;
+    this.#timer?.cancel();
+    const wait = Math.max(0, due - this.deps.clock.mono());
+    this.#timer = { due, cancel: this.deps.clock.setTimer(wait, () => this.#fire(), { background: true }) };
+  }
+
+  #fire(): void {
+    this.#timer = null;
+    const now = this.deps.clock.mono();
+    const reached = deadlines(this.state).filter((deadline) => deadline.by === "supervisor" && deadline.due <= now);
+    for (const deadline of reached) this.record({ type: "timer.fired", data: { name: deadline.name } });
+    this.#settle();
+  }
+}
+
+/** Whether the driver's task stands where nothing happens without an act from outside. */
+export function isSettled(state: TaskState): boolean {
+  const name = stateName(state);
+  return (
+    name === "completed" ||
+    name === "failed" ||
+    name === "stopped" ||
+    name === "failed_to_stop" ||
+    name === "human_required"
+  );
+}
+
+/** The state after these stored events, from a given one on. */
+export function advance(state: TaskState, events: readonly StoredEvent[]): TaskState {
+  return events.reduce(foldOne, state);
+}

@@ -1,0 +1,25 @@
+/** What the parts of a driver share: its state, its log, and the way to report what happened. */
+import type { Redactor } from "../core/contracts/redaction.ts";
+import type { WorkerAdapter } from "../core/contracts/worker.ts";
+import type { EventDraft } from "../core/events.ts";
+import type { TaskState } from "../core/machine/state.ts";
+import type { Result } from "../core/result.ts";
+import type { OwnedTask } from "../store/task-store.ts";
+import type { SupervisorDeps } from "./deps.ts";
+import type { RawPayloads } from "./raw.ts";
+
+export interface DriverPort {
+  readonly deps: SupervisorDeps;
+  readonly task: OwnedTask;
+  readonly redactor: Redactor;
+  readonly raw: RawPayloads;
+  readonly state: TaskState;
+  /** The present worker, from its creation until its exit is recorded. */
+  worker: WorkerAdapter | null;
+  /** Aborted when a stop is asked for: ends a running verification. */
+  readonly stopSignal: AbortSignal;
+  /** Appends the event, steps, runs the effects. False when the disk refused the record. */
+  record(draft: EventDraft): boolean;
+  /** Resolves when everything recorded so far is on the disk. */
+  synced(): Promise<Result>;
+}

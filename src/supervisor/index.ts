@@ -1,0 +1,80 @@
+/**
+ * `getSupervisor()`: the supervisor of this process for the configured state folder. It lives beside the module, on
+ * `globalThis`, because Pi 0.73.1 evaluates an extension's modules anew at `/new` and both lines do so at `/reload`
+ * (pi 0.73.1, 1.6.0), while tasks must go on.
+ */
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { failure, type Result } from "../core/result.ts";
+import { currentAccount } from "../platform/account.ts";
+import { systemClock } from "../platform/clock.ts";
+import { durableWrite } from "../platform/durable-write.ts";
+import { createIds } from "../platform/ids.ts";
+import { readNoFollow } from "../platform/no-follow.ts";
+import { createRedactor } from "../redaction/index.ts";
+import { openStateDir, type StateLayout } from "../store/layout.ts";
+import { createWorker } from "../worker/index.ts";
+import type { Supervisor } from "./api.ts";
+import { LocalSupervisor } from "./local-supervisor.ts";
+import { type Environment, readSettings } from "./settings.ts";
+
+export type { Supervisor } from "./api.ts";
+
+const REGISTRY = Symbol.for("pi-claude-supervisor.supervisors");
+
+/** Reasons: `bad-setting`, and why the state folder can't be used (`wrong-owner`, `wrong-mode`, `symlink`, …). */
+export async function getSupervisor(env: Environment = process.env): Promise<Result<{ supervisor: Supervisor }>> {
+  const settings = readSettings(env);
+  if (!settings.ok) return settings;
+  const opened = openStateDir({ env });
+  if (!opened.ok) return opened;
+  const { layout } = opened;
+  const known = registry().get(layout.root);
+  if (known) return { ok: true, supervisor: known };
+  const account = currentAccount();
+  if (!account.ok) return account;
+  const salt = readSalt(layout);
+  if (!salt.ok) return salt;
+  const supervisor = new LocalSupervisor({
+    env,
+    settings: settings.settings,
+    layout,
+    clock: systemClock,
+    ids: createIds(),
+    home: account.account.home,
+    host: hostname(),
+    salt: salt.salt,
+    createRedactor,
+    createWorker,
+  });
+  registry().set(layout.root, supervisor);
+  return { ok: true, supervisor };
+}
+
+/** The supervisors that this process has opened so far; opens none. */
+export function openSupervisors(): Supervisor[] {
+  return [...registry().values()];
+}
+
+function registry(): Map<string, Supervisor> {
+  const holder = globalThis as { [REGISTRY]?: Map<string, Supervisor> };
+  holder[REGISTRY] ??= new Map();
+  return holder[REGISTRY];
+}
+
+/** One secret salt for a state folder: equal secrets get equal markers in all its logs, and nobody else can guess them. */
+function readSalt(layout: StateLayout): Result<{ salt: string }> {
+  const path = join(layout.root, "redaction-salt");
+  const read = readNoFollow(path, { maxBytes: 256 });
+  if (read.ok) {
+    const salt = read.bytes.toString("utf8").trim();
+    return /^[0-9a-f]{64}$/.test(salt)
+      ? { ok: true, salt }
+      : failure("salt-malformed", `${path} is not a salt of ours. Remove it; a new one is made.`);
+  }
+  if (read.reason !== "missing") return read;
+  const salt = randomBytes(32).toString("hex");
+  const written = durableWrite(path, `${salt}\n`);
+  return written.ok ? { ok: true, salt } : written;
+}

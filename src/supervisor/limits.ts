@@ -1,0 +1,55 @@
+/** Defaults of commands.md and the bounds of what a person may set. */
+import type { TaskSpec } from "../core/machine/state.ts";
+import { failure, type Result } from "../core/result.ts";
+import type { StartInput } from "./api.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const MAX_DURATION = 30 * 24 * HOUR;
+
+export const DEFAULT_LIMITS: TaskSpec["limits"] = {
+  startupMs: MINUTE,
+  quietMs: 10 * MINUTE,
+  toolQuietMs: 30 * MINUTE,
+  toolCapMs: 2 * HOUR,
+  wallMs: 8 * HOUR,
+  stopGraceMs: 5_000,
+  maxRounds: 3,
+};
+
+/** Milliseconds that a verification waits for the worker's leftover processes before it ends and names them. */
+export const LEFTOVER_WAIT_MS = 2 * MINUTE;
+
+/** Reason `bad-limit`. */
+export function limitsOf(input: StartInput): Result<{ limits: TaskSpec["limits"] }> {
+  const { maxRounds, maxTurns, timeoutMs, quietTimeoutMs } = input;
+  const bad = [
+    count("--max-rounds", maxRounds, 1, 1_000),
+    count("--max-turns", maxTurns, 1, 100_000),
+    duration("--timeout", timeoutMs),
+    duration("--quiet-timeout", quietTimeoutMs),
+  ].find((refused) => refused !== null);
+  if (bad) return failure("bad-limit", bad);
+  const quietMs = quietTimeoutMs ?? DEFAULT_LIMITS.quietMs;
+  return {
+    ok: true,
+    limits: {
+      ...DEFAULT_LIMITS,
+      quietMs,
+      toolQuietMs: Math.max(quietMs, DEFAULT_LIMITS.toolQuietMs),
+      wallMs: timeoutMs ?? DEFAULT_LIMITS.wallMs,
+      maxRounds: maxRounds ?? DEFAULT_LIMITS.maxRounds,
+      ...(maxTurns === undefined ? {} : { maxTurns }),
+    },
+  };
+}
+
+function count(flag: string, value: number | undefined, least: number, most: number): string | null {
+  if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return null;
+  return `${flag} must be a whole number from ${least} to ${most}.`;
+}
+
+function duration(flag: string, ms: number | undefined): string | null {
+  if (ms === undefined || (Number.isFinite(ms) && ms >= 100 && ms <= MAX_DURATION)) return null;
+  return `${flag} must be a duration between 100ms and 720h, for example 2h.`;
+}

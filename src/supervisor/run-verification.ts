@@ -1,0 +1,111 @@
+/** The effects that concern the verifier. */
+import type { VerifyReport } from "../core/contracts/verifier.ts";
+import type { EventMap } from "../core/events.ts";
+import type { Effect } from "../core/machine/effects.ts";
+import { leftovers } from "../platform/containment/index.ts";
+import { signal } from "../platform/process/index.ts";
+import { createVerifier, treeId } from "../verifier/index.ts";
+import type { DriverPort } from "./effect-port.ts";
+import { LEFTOVER_WAIT_MS } from "./limits.ts";
+
+type EffectOf<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
+
+const LOOK_MS = 250;
+
+export async function verify(port: DriverPort, effect: EffectOf<"verify">): Promise<void> {
+  const { deps, state, redactor, stopSignal } = port;
+  const { spec } = state;
+  if (!spec) return;
+  await quietTree(port);
+  if (stopSignal.aborted) return;
+  const { by, round } = effect;
+  const where = spec.verify.where;
+  port.record({
+    type: "verify.started",
+    data: { by, round, where, commands: spec.verify.commands.map((one) => one.text) },
+  });
+  const scratch = deps.layout.folder("scratch");
+  if (!scratch.ok) {
+    return finish(port, effect, { outcome: "error", reason: scratch.reason, message: scratch.message });
+  }
+  const verifier = createVerifier({ scratchDir: scratch.path, cgroup: spec.cgroup, hostEnv: deps.env });
+  const report = await verifier.verify(spec.verify, {
+    redactor,
+    signal: stopSignal,
+    round,
+    ...(spec.startTree === undefined ? {} : { since: { tree: spec.startTree } }),
+  });
+  return finish(port, effect, report);
+}
+
+function finish(
+  port: DriverPort,
+  effect: EffectOf<"verify">,
+  report: Pick<VerifyReport, "outcome" | "message"> & Partial<VerifyReport>,
+): Promise<void> {
+  const { by, round } = effect;
+  const commands = report.commands ?? [];
+  const telling = commands.find((command) => command.outcome !== "pass") ?? commands.at(-1);
+  const late = port.state.stop.kind !== "none" ? { late: true as const } : {};
+  const data: EventMap["verify.finished"] = {
+    outcome: report.outcome,
+    exitCode: telling?.exitCode ?? null,
+    treeId: report.treeBefore ?? "",
+    ...(report.treeAfter === undefined || report.treeAfter === "" ? {} : { treeAfter: report.treeAfter }),
+    ...(report.reason === undefined ? {} : { reason: report.reason }),
+    message: port.redactor.text(report.message),
+    by,
+    round,
+    where: report.where ?? "workspace",
+    durationMs: report.durationMs ?? 0,
+    commands,
+    findings: report.findings ?? [],
+    ...late,
+  };
+  port.record({ type: "verify.finished", data });
+  return port.synced().then(() => undefined);
+}
+
+/**
+ * A verification starts when the worker's tree holds nothing but Claude itself; what is still there after two minutes is
+ * ended and named.
+ */
+async function quietTree(port: DriverPort): Promise<void> {
+  const { clock } = port.deps;
+  const containment = port.worker?.getStatus().containment;
+  if (!containment) return;
+  const end = clock.mono() + LEFTOVER_WAIT_MS;
+  for (;;) {
+    const left = leftovers(containment) ?? [];
+    if (left.length === 0 || port.stopSignal.aborted) return;
+    if (clock.mono() >= end) {
+      for (const one of left) signal(one.identity, "SIGKILL");
+      const names = left.slice(0, 5).map((one) => `${one.identity.pid} ${one.command}`);
+      const text = port.redactor.text(
+        `Before the verification, ${left.length} processes of the worker were ended: ${names.join("; ")}`,
+      );
+      port.record({ type: "notice", data: { level: "warning", text } });
+      return;
+    }
+    await new Promise<void>((done) => clock.setTimer(LOOK_MS, done));
+  }
+}
+
+export async function confirmTree(port: DriverPort, effect: EffectOf<"confirm-tree">): Promise<void> {
+  const { spec } = port.state;
+  if (!spec) return;
+  const scratch = port.deps.layout.folder("scratch");
+  const now = await treeId(spec.cwd, {
+    signal: port.stopSignal,
+    hostEnv: port.deps.env,
+    ...(scratch.ok ? { scratchDir: scratch.path } : {}),
+  });
+  const late = port.state.stop.kind !== "none" ? { late: true as const } : {};
+  if (now.ok && now.id === effect.treeId) {
+    port.record({ type: "task.completed", data: { treeId: now.id, round: effect.round, by: effect.by, ...late } });
+    await port.synced();
+    return;
+  }
+  const presentTree = now.ok ? now.id : `unknown (${now.reason})`;
+  port.record({ type: "verify.stale", data: { passedTree: effect.treeId, presentTree, ...late } });
+}

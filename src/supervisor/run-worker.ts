@@ -1,0 +1,204 @@
+/** The effects that concern the worker process: spawn, send, end, sweep, teardown. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { RemainingResource, StopOutcome } from "../core/contracts/worker.ts";
+import type { Effect } from "../core/machine/effects.ts";
+import { type Failure, failure, type Result } from "../core/result.ts";
+import { stopTree } from "../platform/containment/index.ts";
+import { findClaude, systemDeps } from "../worker/index.ts";
+import type { DriverPort } from "./effect-port.ts";
+import type { GateKeeper } from "./gate-keeper.ts";
+import { projectGuidance } from "./repository.ts";
+import { linkWorker } from "./worker-link.ts";
+
+type EffectOf<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
+
+/** After a stop overtook the spawn nothing more may start. */
+function stillWanted(port: DriverPort, workerId: string): boolean {
+  const { worker, stop } = port.state;
+  return stop.kind === "none" && worker.kind !== "gone" && "workerId" in worker && worker.workerId === workerId;
+}
+
+export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: EffectOf<"spawn">): Promise<void> {
+  const { deps, state } = port;
+  const { spec } = state;
+  if (!spec) return;
+  const workerId = deps.ids.workerId();
+  const { sessionId, resume } = effect;
+  const refuse = (fault: Failure): void => {
+    port.record({
+      type: "worker.start-failed",
+      data: { reason: fault.reason, message: port.redactor.text(fault.message) },
+    });
+  };
+  port.record({ type: "worker.spawning", data: { workerId, sessionId, resume } });
+  const synced = await port.synced();
+  if (!stillWanted(port, workerId)) return;
+  if (!synced.ok) return refuse(synced);
+  const found = await findClaude({ configured: deps.settings.claude, host: deps.env });
+  if (!stillWanted(port, workerId)) return;
+  if (!found.ok) return refuse(found);
+  const tmp = await makeTmpDir();
+  if (!tmp.ok) return refuse(tmp);
+  if (!stillWanted(port, workerId)) return rm(tmp.path, { recursive: true, force: true });
+
+  const guidance = spec.trust === "project" ? undefined : projectGuidance(spec.cwd);
+  const worker = deps.createWorker(
+    spec.transport,
+    {
+      taskId: state.taskId,
+      workerId,
+      executable: found.executable,
+      cwd: spec.cwd,
+      sessionId,
+      resume,
+      trust: spec.trust,
+      ...(spec.model === undefined ? {} : { model: spec.model }),
+      ...(spec.limits.maxTurns === undefined ? {} : { maxTurns: spec.limits.maxTurns }),
+      ...(guidance === undefined ? {} : { appendSystemPrompt: guidance }),
+      workerEnvNames: spec.workerEnvNames,
+      tmpDir: tmp.path,
+      cgroup: spec.cgroup,
+      startupTimeoutMs: spec.limits.startupMs,
+      artifactDir: port.task.paths.artifacts,
+    },
+    systemDeps({
+      redactor: port.redactor,
+      clock: deps.clock,
+      hostEnv: deps.env,
+      recorded: async () => {
+        const written = await port.synced();
+        if (!written.ok) throw new Error(written.message);
+      },
+    }),
+  );
+  port.worker = worker;
+  let argv: string[] = [];
+  let envNames: string[] = [];
+  worker.subscribe((event) => {
+    if (event.type === "spawned") ({ argv, envNames } = event);
+  });
+  worker.subscribe(linkWorker(port, gate));
+  const started = await worker.start();
+  if (!started.ok) {
+    port.worker = null;
+    if (stillWanted(port, workerId)) refuse(started);
+    return;
+  }
+  if (port.worker !== worker || !stillWanted(port, workerId)) return;
+  port.record({
+    type: "worker.started",
+    data: {
+      executable: found.executable,
+      argv: argv.map((word) => port.redactor.text(word)),
+      envNames,
+      cwd: spec.cwd,
+      permissionMode: started.permissionMode,
+      sessionId,
+      resume,
+    },
+  });
+}
+
+/** The worker's own temporary folder: 0700, removed by the guardian when its tree is gone. */
+async function makeTmpDir(): Promise<Result<{ path: string }>> {
+  try {
+    return { ok: true, path: await mkdtemp(join(tmpdir(), "pi-claude-worker-")) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return failure("tmp-dir", `No temporary folder could be made for the worker: ${why}. Make room in ${tmpdir()}.`);
+  }
+}
+
+export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Promise<void> {
+  const { raw, deps } = port;
+  const promptId = effect.promptId ?? deps.ids.uuid();
+  const text = raw.text(effect.source === "goal" ? "goal" : promptId) ?? (effect.redacted ? undefined : effect.text);
+  const fail = (fault: Failure): void => {
+    port.record({
+      type: "prompt.failed",
+      data: { promptId, reason: fault.reason, message: port.redactor.text(fault.message) },
+    });
+  };
+  if (text === undefined) {
+    return fail(
+      failure(
+        "text-redacted",
+        "The message held a secret, so only its redacted form was kept and it can't be sent again; send it anew.",
+      ),
+    );
+  }
+  const { source, redacted } = effect;
+  if (!port.record({ type: "prompt.intent", data: { promptId, source, text: effect.text, redacted } })) {
+    return fail(failure("log-unavailable", "The log can't be written, so nothing is sent."));
+  }
+  const synced = await port.synced();
+  if (!synced.ok) return fail(synced);
+  const { state, worker } = port;
+  const overtaken =
+    state.stop.kind !== "none" ||
+    state.ended.kind !== "no" ||
+    state.worker.kind !== "live" ||
+    state.turn.kind !== "sending";
+  if (overtaken || !worker)
+    return fail(failure("overtaken", "The message was not sent: the worker was stopped or left first."));
+  const sent = await worker.send(text, promptId);
+  raw.dropText(promptId);
+  if (!sent.ok) return fail(sent);
+  port.record({ type: "prompt.written", data: { promptId } });
+}
+
+export async function endWorker(port: DriverPort, effect: EffectOf<"end-worker">): Promise<void> {
+  const { worker } = port;
+  if (!worker) return;
+  port.record({ type: "worker.ending", data: { why: effect.why } });
+  if (effect.why === "incident") await worker.interrupt();
+  await worker.pause(effect.exitMs);
+}
+
+/** Ends what an exited worker left behind, and proves it. */
+export async function sweep(port: DriverPort): Promise<void> {
+  const outcomes = await Promise.all(
+    port.state.resources.map((record) => stopTree(record, { kind: "now", graceMs: 0 })),
+  );
+  const { proven, remaining, killed, durationMs, method } = merged(outcomes);
+  port.record({ type: "worker.swept", data: { method, killed, durationMs, proven, remaining } });
+}
+
+export async function teardown(port: DriverPort, effect: EffectOf<"teardown">): Promise<void> {
+  const synced = await port.synced();
+  const { worker } = port;
+  const own = worker ? [await worker.stop({ kind: effect.how, graceMs: effect.graceMs })] : [];
+  const rest = await Promise.all(
+    port.state.resources.map((record) => stopTree(record, { kind: effect.how, graceMs: effect.graceMs })),
+  );
+  const { proven, remaining, killed, durationMs, method } = merged([...own, ...rest]);
+  if (port.state.stop.kind !== "requested") return;
+  if (proven) port.record({ type: "stop.proven", data: { method, killed, durationMs } });
+  else port.record({ type: "stop.failed", data: { remaining, durationMs } });
+  if (synced.ok) await port.synced();
+}
+
+interface Merged {
+  proven: boolean;
+  method: string;
+  killed: number;
+  durationMs: number;
+  remaining: RemainingResource[];
+}
+
+function merged(outcomes: readonly StopOutcome[]): Merged {
+  const all: Merged = { proven: true, method: "nothing-to-end", killed: 0, durationMs: 0, remaining: [] };
+  for (const outcome of outcomes) {
+    all.durationMs = Math.round(Math.max(all.durationMs, outcome.durationMs));
+    if (outcome.proven) {
+      all.method = outcome.method;
+      all.killed += outcome.killed;
+    } else {
+      all.proven = false;
+      all.remaining.push(...outcome.remaining);
+    }
+  }
+  return all;
+}

@@ -1,0 +1,92 @@
+/** `task.json`: the projection of the state, written behind the log and at most a second late. */
+import { createHash } from "node:crypto";
+import { costUsd } from "../core/machine/budgets.ts";
+import { stateName } from "../core/machine/project.ts";
+import type { TaskState } from "../core/machine/state.ts";
+import { type TaskHead, writeTaskRecord } from "../store/task-record.ts";
+import type { DriverPort } from "./effect-port.ts";
+import { viewOf } from "./view.ts";
+
+/** Milliseconds within which a change that is no change of the state name is written. */
+const LAZY_MS = 500;
+
+/** What `task.json` holds beside its head. */
+export type Snapshotted = TaskHead & {
+  stateSha256: string;
+  view: ReturnType<typeof viewOf>;
+  owner: unknown;
+  createdAt: string;
+};
+
+export function snapshotOf(state: TaskState, logPath: string): Snapshotted {
+  return {
+    v: 1,
+    taskId: state.taskId,
+    state: stateName(state),
+    seq: state.seq,
+    stateSha256: stateHash(state),
+    createdAt: state.createdAt,
+    owner: state.owner.kind === "held" ? state.owner.owner : null,
+    view: viewOf(state, logPath, null),
+  };
+}
+
+/** Equal exactly for equal states: what `replay` compares. */
+export function stateHash(state: TaskState): string {
+  return createHash("sha256").update(JSON.stringify(state)).digest("hex");
+}
+
+export class Snapshot {
+  readonly #port: DriverPort;
+  #cancel: (() => void) | null = null;
+  #writing: Promise<void> | null = null;
+  #dirty = false;
+
+  constructor(port: DriverPort) {
+    this.#port = port;
+  }
+
+  changed(before: TaskState, after: TaskState): void {
+    this.#dirty = true;
+    const urgent = stateName(before) !== stateName(after) || costUsd(before) !== costUsd(after);
+    if (!urgent) {
+      this.#later();
+      return;
+    }
+    this.#cancel?.();
+    this.#cancel = null;
+    void this.#write();
+  }
+
+  /** Writes the last state; nothing is written after it. */
+  async close(): Promise<void> {
+    this.#cancel?.();
+    this.#cancel = null;
+    if (this.#writing) await this.#writing;
+    await this.#write();
+  }
+
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeOnce().finally(() => {
+      this.#writing = null;
+      if (this.#dirty) this.#later();
+    });
+    return this.#writing;
+  }
+
+  #later(): void {
+    this.#cancel ??= this.#port.deps.clock.setTimer(LAZY_MS, () => {
+      this.#cancel = null;
+      void this.#write();
+    });
+  }
+
+  /** The log first: a record never stands ahead of what a power cut would leave of the log. */
+  async #writeOnce(): Promise<void> {
+    if (!this.#dirty) return;
+    this.#dirty = false;
+    const { state, task } = this.#port;
+    const synced = await this.#port.synced();
+    if (synced.ok) writeTaskRecord(task.paths.record, snapshotOf(state, task.paths.log));
+  }
+}

@@ -1,0 +1,198 @@
+/** `start`: everything is judged before anything is written; a refusal leaves nothing behind. */
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
+import type { EventMap, StoredEvent } from "../core/events.ts";
+import { initialState, type TaskSpec } from "../core/machine/state.ts";
+import { type Failure, failure, type Result } from "../core/result.ts";
+import { bootId, identify } from "../platform/process/index.ts";
+import { judge } from "../policy/index.ts";
+import { knownValues } from "../redaction/index.ts";
+import { type CwdLock, type HolderInfo, takeCwdLock } from "../store/cwd-lock.ts";
+import { refuseOverlap } from "../store/layout.ts";
+import { createTask, type OwnedTask } from "../store/task-store.ts";
+import { freezeVerification, treeId } from "../verifier/index.ts";
+import { findClaude, workerEnvironment } from "../worker/index.ts";
+import type { StartInput } from "./api.ts";
+import type { SupervisorDeps } from "./deps.ts";
+import { advance } from "./driver.ts";
+import { limitsOf } from "./limits.ts";
+import { policyContext } from "./policy-context.ts";
+import { diskFacts } from "./policy-facts.ts";
+import { repositoryFindings } from "./repository.ts";
+import { snapshotOf } from "./snapshot.ts";
+
+export interface Started {
+  task: OwnedTask;
+  cwdLock: CwdLock;
+  spec: TaskSpec;
+  /** The goal as it was typed. */
+  goal: string;
+  events: StoredEvent[];
+  notices: string[];
+}
+
+const MAX_GOAL_CHARS = 100_000;
+
+/** Names the reason of every refusal: `goal-missing`, `cwd`, `cwd-busy`, `verify-…`, `claude-…`, `bad-limit`, … */
+export async function startTask(deps: SupervisorDeps, input: StartInput): Promise<Result<Started>> {
+  const { settings, layout, env, ids } = deps;
+  const goal = input.goal.trim();
+  if (goal === "")
+    return failure("goal-missing", 'Say what is to be done: `/supervise start <goal> --verify "<command>"`.');
+  if (goal.length > MAX_GOAL_CHARS) {
+    return failure(
+      "goal-too-long",
+      `The goal has ${goal.length} characters, at most ${MAX_GOAL_CHARS} are sent. Put the details into a file of the workspace and name it.`,
+    );
+  }
+  const mode = input.mode ?? settings.mode;
+  const transport = input.transport ?? (mode === "auto" ? "claude-jsonl" : settings.transport);
+  if (transport === "process-pipe") {
+    return failure(
+      "ungated",
+      "The process-pipe transport has no gate: every tool decision would be Claude's own settings'. Use claude-jsonl.",
+    );
+  }
+  const limits = limitsOf(input);
+  if (!limits.ok) return limits;
+  const folder = workingFolder(input);
+  if (!folder.ok) return folder;
+  const { cwd } = folder;
+  const apart = refuseOverlap(layout, cwd);
+  if (!apart.ok) return apart;
+
+  const tmpDir = cwd; // only judged here; the worker gets its own
+  const environment = workerEnvironment({ host: env, names: settings.workerEnvNames, tmpDir });
+  if (!environment.ok) return environment;
+  const known = knownValues(
+    Object.fromEntries(settings.workerEnvNames.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))),
+  );
+  const redactor = deps.createRedactor({ salt: deps.salt, known });
+
+  const secret = input.verify.find((command) => redactor.hasSecret(command));
+  if (secret !== undefined) {
+    return failure(
+      "verify-secret",
+      "The verification command holds a secret, which would be stored. Name a variable in it instead, and pass that with PI_CLAUDE_SUPERVISOR_WORKER_ENV.",
+    );
+  }
+  const frozen = await freezeVerification({
+    commands: input.verify,
+    cwd,
+    ...(input.verifyIn === undefined ? {} : { where: input.verifyIn }),
+    ...(input.verifySetup === undefined ? {} : { setup: input.verifySetup }),
+    ...(input.verifyRuns === undefined ? {} : { runs: input.verifyRuns }),
+  });
+  if (!frozen.ok) return frozen;
+  const profile = input.profile ?? "standard";
+  const denied = deniedVerification(deps, { cwd, profile, verify: frozen.spec });
+  if (denied) return denied;
+
+  const found = await findClaude({ configured: settings.claude, host: env });
+  if (!found.ok) return found;
+  const startTree = await treeId(cwd, { hostEnv: env, ...scratchOf(deps) });
+  const trust = input.trust ?? "user";
+  const findings = repositoryFindings(cwd, trust).map((line) => redactor.text(line));
+  const storedGoal = redactor.text(goal);
+  const spec: TaskSpec = {
+    goal: storedGoal,
+    goalRedacted: storedGoal !== goal,
+    mode,
+    cwd,
+    transport,
+    trust,
+    profile,
+    verify: frozen.spec,
+    limits: limits.limits,
+    sessionId: ids.uuid(),
+    ...(input.model === undefined ? {} : { model: input.model }),
+    workerEnvNames: settings.workerEnvNames,
+    cgroup: settings.cgroup,
+    ...(startTree.ok ? { startTree: startTree.id } : {}),
+    repositoryFindings: findings,
+  };
+
+  const taskId = ids.taskId();
+  const owner = ownerIdentity(deps);
+  if (!owner.ok) return owner;
+  const holder: HolderInfo = { ...owner.owner, taskId, since: deps.clock.now().toISOString() };
+  const locked = takeCwdLock(layout, cwd, holder);
+  if (!locked.ok) return locked;
+  const claimed: EventMap["owner.claimed"] = { owner: owner.owner, why: "start" };
+  const made = await createTask(
+    layout,
+    {
+      taskId,
+      holder,
+      events: [
+        { type: "task.created", data: spec },
+        { type: "owner.claimed", data: claimed },
+      ],
+      record: (events) => snapshotOf(advance(initialState(taskId), events as StoredEvent[]), layout.task(taskId).log),
+    },
+    { clock: deps.clock },
+  );
+  if (!made.ok) {
+    locked.lock.release();
+    return made;
+  }
+  const notices = [
+    ...(found.notice === undefined ? [] : [found.notice]),
+    ...(startTree.ok ? [] : [`The workspace's tree could not be read (${startTree.message})`]),
+    ...(trust === "project" ? findings.map((line) => `Loaded from the repository: ${line}`) : []),
+  ];
+  return { ok: true, task: made.task, cwdLock: locked, spec, goal, events: made.events as StoredEvent[], notices };
+}
+
+/** The working folder by its real path. Reason `cwd`. */
+function workingFolder(input: StartInput): Result<{ cwd: string }> {
+  const given = input.cwd ?? input.from;
+  const path = isAbsolute(given) ? given : resolve(input.from, given);
+  const bad = (why: string): Failure =>
+    failure("cwd", `${path} ${why}. Give an existing folder that you can read with --cwd.`);
+  try {
+    if (!statSync(path).isDirectory()) return bad("is no folder");
+    accessSync(path, constants.R_OK | constants.X_OK);
+    return { ok: true, cwd: realpathSync(path) };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    return bad(
+      code === "ENOENT" ? "does not exist" : code === "EACCES" ? "can't be read" : `can't be used (${String(code)})`,
+    );
+  }
+}
+
+/** A verification that the policy denies is refused at the start; every other verdict is the person's own choice. */
+function deniedVerification(deps: SupervisorDeps, spec: Pick<TaskSpec, "cwd" | "profile" | "verify">): Failure | null {
+  const context = { ...policyContext(deps, spec), frozenVerify: [] };
+  const facts = diskFacts({
+    workspace: spec.cwd,
+    home: deps.home,
+    stateDir: deps.layout.root,
+    changed: () => new Set(),
+  });
+  const commands = [...spec.verify.commands, ...(spec.verify.setup ? [spec.verify.setup] : [])];
+  for (const { text } of commands) {
+    const decision = judge({ toolName: "Bash", input: { command: text }, cwd: spec.cwd }, context, facts);
+    if (decision.verdict === "deny") {
+      return failure(
+        "verify-denied",
+        `The verification ${JSON.stringify(text.slice(0, 120))} is denied by the policy (${decision.rule}): ${decision.reason} Use another command.`,
+      );
+    }
+  }
+  return null;
+}
+
+export function ownerIdentity(
+  deps: Pick<SupervisorDeps, "host">,
+): Result<{ owner: EventMap["owner.claimed"]["owner"] }> {
+  const self = identify(process.pid);
+  if (!self) return failure("no-identity", `This process can't be found in the process table (boot ${bootId()}).`);
+  return { ok: true, owner: { ...self, host: deps.host } };
+}
+
+export function scratchOf(deps: Pick<SupervisorDeps, "layout">): { scratchDir?: string } {
+  const scratch = deps.layout.folder("scratch");
+  return scratch.ok ? { scratchDir: scratch.path } : {};
+}

@@ -1,0 +1,103 @@
+/** A task as people and outside tests see it: a projection of the state, complete enough to answer from disk. */
+import { costUsd } from "../core/machine/budgets.ts";
+import { deadlines } from "../core/machine/deadlines.ts";
+import { isTerminal, stateName, waitsFor } from "../core/machine/project.ts";
+import { pendingRequests } from "../core/machine/requests.ts";
+import type { RequestState, TaskState } from "../core/machine/state.ts";
+import type { RequestView, TaskView } from "./api.ts";
+
+export function stopCommand(taskId: string): string {
+  return `/supervise stop ${taskId}`;
+}
+
+/** `mono`: the owner's clock now; null where the owner is another process, then times are as of the last event. */
+export function viewOf(state: TaskState, logPath: string, mono: number | null): TaskView {
+  const name = stateName(state);
+  const now = mono ?? state.mono;
+  const { spec, budgets, counters, lastVerification: v } = state;
+  const tool = Object.values(state.tools)
+    .filter((one) => one.allowed)
+    .at(-1);
+  const { why, reason } = standing(state);
+  return {
+    taskId: state.taskId,
+    state: name,
+    waitsFor: waitsFor(state),
+    why,
+    reason,
+    recoverable: state.owner.kind === "none" && !isTerminal(name) && name !== "taken_over",
+    goal: spec?.goal ?? "",
+    cwd: spec?.cwd ?? "",
+    mode: spec?.mode ?? "manual",
+    createdAt: state.createdAt,
+    lastEventAt: state.at,
+    claudeSessionId: state.sessionId,
+    model: state.model,
+    currentTool: tool ? { toolName: tool.toolName, since: tool.at } : null,
+    background: state.background,
+    requests: pendingRequests(state).map((request) => requestView(state.taskId, request)),
+    rounds: { used: budgets.rounds, failed: budgets.failedRounds, max: spec?.limits.maxRounds ?? 0 },
+    turns: budgets.turns,
+    costUsd: costUsd(state) ?? null,
+    verdicts: counters.verdicts,
+    asksByRule: counters.byRule,
+    lastVerification: v ? { outcome: v.outcome, treeId: v.treeId, message: v.message } : null,
+    deadlines: deadlines(state).map(({ name: which, length, what, due }) => ({
+      name: which,
+      length,
+      what,
+      leftMs: Math.max(0, Math.round(due - now)),
+    })),
+    remaining: state.stop.kind === "unproven" ? state.stop.remaining : [],
+    owner:
+      state.owner.kind === "held"
+        ? {
+            pid: state.owner.owner.pid,
+            host: state.owner.owner.host,
+            since: state.owner.since,
+            alive: true,
+            mine: mono !== null,
+          }
+        : null,
+    stopCommand: stopCommand(state.taskId),
+    logPath,
+  };
+}
+
+export function requestView(taskId: string, request: RequestState): RequestView {
+  const { requestId, kind, toolName, toolUseId, input, cwd, rule, reason, loss, askedOf, since } = request;
+  return {
+    requestId,
+    taskId,
+    kind,
+    toolName,
+    toolUseId,
+    input,
+    cwd,
+    rule,
+    reason,
+    loss,
+    askedOf,
+    since,
+    deferred: false,
+  };
+}
+
+/** Why the task stands where it stands: a sentence and its code. */
+function standing(state: TaskState): { why: string | null; reason: string | null } {
+  const { ended, stop, hold } = state;
+  if (ended.kind === "completed") return { why: `The verification passed for tree ${ended.treeId}.`, reason: null };
+  if (stop.kind === "unproven")
+    return {
+      why: `Something may still run: ${stop.remaining.map((one) => one.detail).join("; ")}`,
+      reason: stop.cause ?? "stop",
+    };
+  if (ended.kind === "failed") return { why: ended.message, reason: ended.reason };
+  if (stop.kind !== "none") return { why: stop.reason, reason: stop.cause ?? "stop" };
+  if (hold) return { why: hold.message, reason: hold.reason };
+  const waiting = pendingRequests(state).find((request) => request.askedOf === "person");
+  if (waiting) return { why: `${waiting.toolName} waits for approval: ${waiting.reason}`, reason: waiting.rule };
+  if (waitsFor(state) === "result")
+    return { why: "The turn is over; look at the result, then verify, send or stop.", reason: null };
+  return { why: null, reason: null };
+}

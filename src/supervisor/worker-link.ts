@@ -1,0 +1,149 @@
+/** Worker events → task events: redacted, bounded, marked late where they come too late. */
+import type { WorkerEvent } from "../core/contracts/worker.ts";
+import type { EventDraft, EventType } from "../core/events.ts";
+import { isLate } from "../core/machine/late.ts";
+import { assertNever } from "../core/result.ts";
+import { preview } from "./bounds.ts";
+import type { DriverPort } from "./effect-port.ts";
+import type { GateKeeper } from "./gate-keeper.ts";
+
+/** A heartbeat is recorded when nothing else was for this long (ms). */
+const HEARTBEAT_MS = 60_000;
+
+export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEvent) => void {
+  const { redactor } = port;
+  const clean = (text: string): string => preview(redactor.text(text));
+  const late = (type: EventType): { late?: true } => (isLate(port.state, type) ? { late: true } : {});
+  const put = (draft: EventDraft): void => {
+    port.record(draft);
+  };
+
+  return (event) => {
+    switch (event.type) {
+      case "spawned": {
+        const { containment, argv, envNames } = event;
+        put({ type: "worker.spawned", data: { containment, argv: argv.map(clean), envNames } });
+        return;
+      }
+      case "ready":
+        return; // start() resolves with it; worker.started is recorded there, once
+      case "init": {
+        const { permissionMode, sessionId, model, tools } = event;
+        const data = { permissionMode, sessionId, tools, ...(model === undefined ? {} : { model }) };
+        put({ type: "worker.init", data: { ...data, ...late("worker.init") } });
+        return;
+      }
+      case "hook":
+        gate.hook(event);
+        return;
+      case "ask":
+        gate.ask(event);
+        return;
+      case "cancelled":
+        gate.cancelled(event.callId);
+        return;
+      case "tool-use": {
+        const { toolUseId, toolName, parentToolUseId } = event;
+        const parent = parentToolUseId === undefined ? {} : { parentToolUseId };
+        put({ type: "tool.use", data: { toolUseId, toolName, ...parent, ...late("tool.use") } });
+        return;
+      }
+      case "tool-result": {
+        const { toolUseId, isError, wrapped, aborted, text } = event;
+        const open = port.state.tools[toolUseId];
+        if ((wrapped || aborted) && open?.gated !== true) {
+          const toolName = open === undefined ? {} : { toolName: open.toolName };
+          put({
+            type: "gate.not-run",
+            data: { toolUseId, ...toolName, why: wrapped ? "refused-before-hook" : "cut-off" },
+          });
+        }
+        const data = { toolUseId, isError, wrapped, aborted, preview: clean(text), chars: text.length };
+        put({ type: "tool.result", data: { ...data, ...late("tool.result") } });
+        return;
+      }
+      case "text": {
+        const parent = event.parentToolUseId === undefined ? {} : { parentToolUseId: event.parentToolUseId };
+        const data = { preview: clean(event.text), chars: event.text.length, ...parent };
+        put({ type: "worker.text", data: { ...data, ...late("worker.text") } });
+        return;
+      }
+      case "stderr":
+        put({ type: "worker.stderr", data: { preview: clean(event.text), ...late("worker.stderr") } });
+        return;
+      case "prompt-ack":
+        put({ type: "prompt.ack", data: { promptId: event.promptId, state: event.state, ...late("prompt.ack") } });
+        return;
+      case "background": {
+        const tasks = event.tasks.map((task) => ({
+          ...task,
+          description: preview(redactor.text(task.description), 200),
+        }));
+        put({ type: "worker.background", data: { tasks, ...late("worker.background") } });
+        return;
+      }
+      case "session-state":
+        put({ type: "worker.session-state", data: { state: event.state, ...late("worker.session-state") } });
+        return;
+      case "retry": {
+        const { type: _type, ...data } = event;
+        put({ type: "worker.retry", data: { ...data, ...late("worker.retry") } });
+        return;
+      }
+      case "rate-limit": {
+        const { type: _type, ...data } = event;
+        put({ type: "worker.rate-limit", data: { ...data, ...late("worker.rate-limit") } });
+        return;
+      }
+      case "conversation-reset": {
+        const sessionId = event.sessionId === undefined ? {} : { sessionId: event.sessionId };
+        put({ type: "worker.conversation-reset", data: { ...sessionId, ...late("worker.conversation-reset") } });
+        return;
+      }
+      case "result": {
+        const { type: _type, text, errors, deferred, ...rest } = event;
+        const data = {
+          ...rest,
+          errors: errors.slice(0, 5).map((error) => preview(redactor.text(error), 500)),
+          preview: clean(text),
+          chars: text.length,
+          ...(deferred === undefined
+            ? {}
+            : { deferred: { toolUseId: deferred.toolUseId, toolName: deferred.toolName } }),
+        };
+        put({ type: "turn.result", data: { ...data, ...late("turn.result") } });
+        return;
+      }
+      case "protocol-error": {
+        const { type: _type, detail, ...data } = event;
+        const text = preview(redactor.text(detail), 500);
+        put({ type: "worker.protocol-error", data: { ...data, detail: text, ...late("worker.protocol-error") } });
+        return;
+      }
+      case "unknown": {
+        const { type: _type, ...data } = event;
+        put({ type: "worker.unknown", data: { ...data, ...late("worker.unknown") } });
+        return;
+      }
+      case "heartbeat":
+        if (port.deps.clock.mono() - port.state.mono >= HEARTBEAT_MS) put({ type: "worker.heartbeat", data: {} });
+        return;
+      case "exited": {
+        const stderrTail = preview(redactor.text(event.stderrTail.trim()), 500);
+        const tail = stderrTail === "" ? {} : { stderrTail };
+        const exitReason = exitReasonOf(port);
+        port.worker = null;
+        put({ type: "worker.exited", data: { code: event.code, signal: event.signal, exitReason, ...tail } });
+        return;
+      }
+      default:
+        assertNever(event, "worker event");
+    }
+  };
+}
+
+function exitReasonOf(port: DriverPort): string {
+  const { stop, worker } = port.state;
+  if (stop.kind !== "none") return "stop";
+  return worker.kind === "ending" ? worker.why : "unexpected";
+}
