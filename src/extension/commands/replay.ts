@@ -1,0 +1,20 @@
+/** `/supervise replay <ID> [--to SEQ]`: the state computed anew from the log, compared with the stored one. */
+import { type Command, EXIT } from "../answer.ts";
+import { safe, stateWords } from "../words-for-people.ts";
+
+export const replay: Command<"replay"> = async ({ call }, supervisor) => {
+  const [taskId = ""] = call.args;
+  const done = await supervisor.replay(taskId, call.flags.to);
+  if (!done.ok) return done;
+  const { state, matches, seq, differences } = done;
+  const said = matches
+    ? "It equals the stored state."
+    : `It differs from the stored state:${differences.map((line) => `\n  ${safe(line)}`).join("")}`;
+  return {
+    ok: true,
+    fields: { taskId, state, matches, seq, differences },
+    text: `At record ${seq} task ${taskId} is ${stateWords(state)}. ${said}`,
+    level: matches ? "info" : "warning",
+    exitCode: matches ? EXIT.done : EXIT.failed,
+  };
+};

@@ -1,0 +1,97 @@
+/** `/supervise start <goal>`: one task begins. In print and JSON mode the answer comes at its end or when it waits. */
+import type { StartAnswer, StartInput, TaskView } from "../../supervisor/api.ts";
+import { type Answer, type BadAnswer, type Command, EXIT, type Scene } from "../answer.ts";
+import { askForVerification } from "../ui/ask-verification.ts";
+import { count, money, nextStep, safe, stateWords } from "../words-for-people.ts";
+
+export const start: Command<"start"> = async (scene, supervisor) => {
+  const verify = scene.call.flags.verify ?? (await proposed(scene));
+  if (!Array.isArray(verify)) return verify;
+  const started = await supervisor.start(inputOf(scene, verify));
+  if (!started.ok) return started;
+  if (scene.port.interactive) return begun(started);
+  return ended(started, await supervisor.settled(started.taskId));
+};
+
+async function proposed(scene: Scene<"start">): Promise<string[] | BadAnswer> {
+  const asked = scene.call.json ? undefined : await askForVerification(scene.port, scene.call.flags.cwd, scene.cwd);
+  return (
+    asked ?? {
+      ok: false,
+      reason: "no-verification",
+      message:
+        'No verification was given, so nothing could say that the work is done. Add the command that must succeed: --verify "npm test".',
+      exitCode: EXIT.usage,
+    }
+  );
+}
+
+function inputOf({ call, cwd }: Scene<"start">, verify: string[]): StartInput {
+  const { flags } = call;
+  return {
+    goal: call.rest,
+    from: cwd,
+    verify,
+    ...(flags.cwd !== undefined && { cwd: flags.cwd }),
+    ...(flags.mode !== undefined && { mode: flags.mode }),
+    ...(flags.transport !== undefined && { transport: flags.transport }),
+    ...(flags.trust !== undefined && { trust: flags.trust }),
+    ...(flags.profile !== undefined && { profile: flags.profile }),
+    ...(flags.model !== undefined && { model: flags.model }),
+    ...(flags["max-rounds"] !== undefined && { maxRounds: flags["max-rounds"] }),
+    ...(flags["max-turns"] !== undefined && { maxTurns: flags["max-turns"] }),
+    ...(flags.timeout !== undefined && { timeoutMs: flags.timeout }),
+    ...(flags["quiet-timeout"] !== undefined && { quietTimeoutMs: flags["quiet-timeout"] }),
+    ...(flags.patience !== undefined && { patienceMs: flags.patience }),
+    ...(flags["verify-in"] !== undefined && { verifyIn: flags["verify-in"] }),
+    ...(flags["verify-setup"] !== undefined && { verifySetup: flags["verify-setup"] }),
+    ...(flags["verify-runs"] !== undefined && { verifyRuns: flags["verify-runs"] }),
+  };
+}
+
+function begun(started: StartAnswer): Answer {
+  const { taskId, cwd, mode, stopCommand, notices } = started;
+  const how =
+    mode === "auto"
+      ? "Results are verified by themselves; you are asked about what the gate does not answer."
+      : `You answer what the gate does not, and run /supervise verify ${taskId} when a result is there.`;
+  const text = [
+    `Task ${taskId} has begun in ${safe(cwd)} (${mode}).`,
+    how,
+    ...notices.map((notice) => `Note: ${safe(notice)}`),
+    `Look: /supervise status ${taskId}`,
+    `Stop: ${stopCommand}`,
+  ];
+  return { ok: true, fields: fieldsOf(started), text: text.join("\n") };
+}
+
+function ended(started: StartAnswer, task: TaskView): Answer | BadAnswer {
+  const fields = { ...task, ...fieldsOf(started) };
+  const spent = [count(task.turns, "turn"), money(task.costUsd)].filter((part) => part !== null).join(", ");
+  const why = task.why === null ? "" : ` ${safe(task.why)}`;
+  switch (task.state) {
+    case "completed":
+      return { ok: true, fields, text: `Task ${task.taskId} is completed: the verification passed. ${spent}.` };
+    case "failed":
+    case "stopped":
+    case "failed_to_stop":
+      return {
+        ok: false,
+        fields,
+        reason: task.reason ?? task.state.replaceAll("_", "-"),
+        message: `Task ${task.taskId} has ${stateWords(task.state)}.${why} ${spent}. Read /supervise report ${task.taskId}.`,
+      };
+    default:
+      return {
+        ok: true,
+        fields,
+        exitCode: EXIT.waits,
+        text: `Task ${task.taskId} waits for you (${stateWords(task.state)}).${why} ${nextStep(task) ?? ""}`.trim(),
+      };
+  }
+}
+
+function fieldsOf(started: StartAnswer): object {
+  const { taskId, cwd, mode, stopCommand, notices } = started;
+  return { taskId, cwd, mode, stopCommand, notices };
+}

@@ -1,0 +1,24 @@
+/** `/supervise verify <ID>`: runs the frozen verification now. */
+import { type Command, EXIT } from "../answer.ts";
+import { safe, stateWords } from "../words-for-people.ts";
+
+export const verify: Command<"verify"> = async ({ call }, supervisor) => {
+  const [taskId = ""] = call.args;
+  const done = await supervisor.verify(taskId);
+  if (!done.ok) return done;
+  const { outcome, state, message, treeId } = done;
+  const said = safe(message);
+  const text =
+    outcome === "pass"
+      ? `The verification passed. ${said} Task ${taskId} is ${stateWords(state)}.`
+      : outcome === "fail"
+        ? `The verification did not pass. ${said} Evidence: /supervise report ${taskId}. Tell the worker: /supervise send ${taskId} <text>`
+        : `The verification could not say anything. ${said}`;
+  return {
+    ok: true,
+    fields: { taskId, outcome, state, message, treeId },
+    text,
+    level: outcome === "pass" ? "info" : "warning",
+    exitCode: outcome === "pass" ? EXIT.done : EXIT.failed,
+  };
+};

@@ -1,0 +1,20 @@
+/**
+ * The seams: what Pi loads only when a command needs it. Cold, Pi's jiti takes about 15 ms a file, so that a start of Pi
+ * pays for `index.ts` and the few files that it imports, and for nothing below.
+ */
+import type { Result } from "../core/result.ts";
+import type { Supervisor } from "../supervisor/api.ts";
+
+interface SupervisorRoom {
+  getSupervisor(env?: NodeJS.ProcessEnv): Promise<Result<{ supervisor: Supervisor }>>;
+}
+
+export const lazy = {
+  supervisor: (): Promise<SupervisorRoom> => import("../supervisor/index.ts"),
+  run: () => import("./run.ts"),
+  completions: () => import("./completions.ts"),
+  view: () => import("./ui/task-ui.ts"),
+  signals: () => import("./signals.ts"),
+  sdk: () => import("./sdk.ts"),
+  report: () => import("../report/index.ts"),
+} as const;

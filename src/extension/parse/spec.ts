@@ -1,0 +1,195 @@
+/** Every subcommand with its arguments and flags: parsing, usage lines, completions and help are made from this table. */
+
+export type FlagSpec =
+  | { kind: "text"; value: string; about: string }
+  | { kind: "texts"; value: string; about: string }
+  | { kind: "count"; value: "N" | "SEQ"; min: number; about: string }
+  | { kind: "duration"; value: "D"; about: string }
+  | { kind: "choice"; choices: readonly string[]; about: string }
+  | { kind: "switch"; about: string };
+
+export interface ArgSpec {
+  name: string;
+  /** What the word means; completions offer tasks, requests and choices. */
+  kind: "task" | "request" | "command" | "choice";
+  choices?: readonly string[];
+  optional?: true;
+}
+
+export interface CommandSpec {
+  about: string;
+  args: readonly ArgSpec[];
+  /** Every word after the arguments and before the first flag. */
+  rest?: { name: string; optional?: true };
+  flags: Readonly<Record<string, FlagSpec>>;
+  /** Flags that belong to the command's plan and are refused until they are built. */
+  later?: readonly string[];
+}
+
+const task: ArgSpec = { name: "ID", kind: "task" };
+const request: ArgSpec = { name: "REQ", kind: "request" };
+
+export const specs = {
+  start: {
+    about: "start one task; it is done when the verification passes",
+    args: [],
+    rest: { name: "goal" },
+    flags: {
+      verify: { kind: "texts", value: '"<cmd>"', about: "command that must succeed; may be given several times" },
+      cwd: { kind: "text", value: "DIR", about: "folder to work in (default: Pi's)" },
+      mode: {
+        kind: "choice",
+        choices: ["manual", "auto"],
+        about: "who looks at results: you, or the verifier by itself",
+      },
+      transport: { kind: "choice", choices: ["claude-jsonl", "process-pipe"], about: "how the worker is driven" },
+      model: { kind: "text", value: "M", about: "model for Claude Code" },
+      "max-rounds": {
+        kind: "count",
+        value: "N",
+        min: 1,
+        about: "failing verifications until you are asked (default 3)",
+      },
+      "max-turns": { kind: "count", value: "N", min: 1, about: "turns of one Claude run" },
+      timeout: { kind: "duration", value: "D", about: "longest time for the whole task (default 8h)" },
+      "quiet-timeout": { kind: "duration", value: "D", about: "longest silence of the worker (default 10m)" },
+      trust: {
+        kind: "choice",
+        choices: ["none", "user", "project"],
+        about: "whose Claude settings apply (default user)",
+      },
+      profile: { kind: "choice", choices: ["strict", "standard", "open"], about: "how much runs without asking" },
+      patience: { kind: "duration", value: "D", about: "how long the worker waits for your answer (default 10m)" },
+      "verify-in": { kind: "choice", choices: ["clean", "workspace"], about: "where the verification runs" },
+      "verify-setup": { kind: "text", value: '"<cmd>"', about: "run first in the clean tree" },
+      "verify-runs": { kind: "count", value: "N", min: 1, about: "runs of each command; mixed outcomes fail" },
+    },
+    later: ["ungated", "worktree", "budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"],
+  },
+  status: { about: "where a task stands and who must act", args: [{ ...task, optional: true }], flags: {} },
+  sessions: {
+    about: "the tasks of this machine",
+    args: [],
+    flags: { all: { kind: "switch", about: "ended tasks too" } },
+  },
+  send: { about: "say something to the worker", args: [task], rest: { name: "text" }, flags: {} },
+  approvals: { about: "what waits for your answer", args: [], flags: {} },
+  approve: {
+    about: "let a waiting call run",
+    args: [request],
+    flags: { note: { kind: "text", value: '"<text>"', about: "kept with the decision" } },
+  },
+  deny: { about: "refuse a waiting call", args: [request], rest: { name: "reason", optional: true }, flags: {} },
+  answer: {
+    about: "answer a question",
+    args: [request],
+    rest: { name: "label or text" },
+    flags: {},
+  },
+  verify: { about: "run the verification now", args: [task], flags: {} },
+  stop: { about: "end a task gracefully", args: [task], rest: { name: "reason", optional: true }, flags: {} },
+  kill: { about: "end a task at once", args: [task], flags: {} },
+  log: {
+    about: "the events of a task",
+    args: [task],
+    flags: {
+      follow: { kind: "switch", about: "show new ones as they come; the same again ends it" },
+      since: { kind: "count", value: "SEQ", min: 1, about: "from this number on" },
+      verify: { kind: "switch", about: "check the whole hash chain" },
+    },
+  },
+  replay: {
+    about: "compute the state again and compare it with the stored one",
+    args: [task],
+    flags: { to: { kind: "count", value: "SEQ", min: 1, about: "the state at this number" } },
+  },
+  report: {
+    about: "what was done, refused, verified and paid",
+    args: [{ ...task, optional: true }],
+    flags: {
+      html: { kind: "text", value: "FILE", about: "write a self-contained page" },
+      all: { kind: "switch", about: "numbers over all tasks" },
+    },
+    later: ["serve"],
+  },
+  policy: {
+    about: "what the gate says to a command, and by which rule",
+    args: [{ name: "check|show", kind: "choice", choices: ["check", "show"] }],
+    rest: { name: '"<command>"', optional: true },
+    flags: { cwd: { kind: "text", value: "DIR", about: "judged as if run there (default: Pi's)" } },
+  },
+  help: {
+    about: "all commands, or one of them",
+    args: [{ name: "command", kind: "command", optional: true }],
+    flags: {},
+  },
+} as const satisfies Record<string, CommandSpec>;
+
+export type CommandName = keyof typeof specs;
+
+export const commandNames = Object.keys(specs) as CommandName[];
+
+/** Subcommands that belong to the plan and are refused until they are built. */
+export const laterCommands: readonly string[] = [
+  "recover",
+  "discard",
+  "pause",
+  "resume",
+  "takeover",
+  "handback",
+  "doctor",
+  "estop",
+];
+
+/** Flags that every subcommand takes. */
+export const commonFlags = {
+  json: { kind: "switch", about: "one JSON object for programs" },
+} as const satisfies Record<string, FlagSpec>;
+
+type ValueOf<F> = F extends { kind: "texts" }
+  ? string[]
+  : F extends { kind: "count" | "duration" }
+    ? number
+    : F extends { kind: "choice"; choices: readonly (infer C)[] }
+      ? C
+      : F extends { kind: "switch" }
+        ? true
+        : string;
+
+export type FlagsOf<N extends CommandName> = {
+  -readonly [K in keyof (typeof specs)[N]["flags"]]?: ValueOf<(typeof specs)[N]["flags"][K]>;
+};
+
+export function specOf(name: CommandName): CommandSpec {
+  return specs[name];
+}
+
+export function isCommand(word: string): word is CommandName {
+  return Object.hasOwn(specs, word);
+}
+
+/** `/supervise send <ID> <text> [--json]` */
+export function usageOf(name: CommandName): string {
+  const spec = specOf(name);
+  const parts = [`/supervise ${name}`];
+  for (const arg of spec.args)
+    parts.push(arg.optional ? `[${arg.name}]` : arg.kind === "choice" ? arg.name : `<${arg.name}>`);
+  if (spec.rest) parts.push(spec.rest.optional ? `[${spec.rest.name}]` : `<${spec.rest.name}>`);
+  for (const [flag, how] of Object.entries<FlagSpec>({ ...spec.flags, ...commonFlags }))
+    parts.push(`[${flagUsage(flag, how)}]${how.kind === "texts" ? "..." : ""}`);
+  return parts.join(" ");
+}
+
+export function flagUsage(flag: string, spec: FlagSpec): string {
+  switch (spec.kind) {
+    case "switch":
+      return `--${flag}`;
+    case "choice":
+      return `--${flag} ${spec.choices.join("|")}`;
+    case "texts":
+    case "text":
+    case "count":
+    case "duration":
+      return `--${flag} ${spec.value}`;
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The one guarded way to Pi. A `ctx` that is touched after its session was replaced throws, and from a timer or a child's
+ * callback that ends all of Pi (both lines, 0.73.1 and 1.6.0). So nobody but a port holds a `ctx`; a closed port does
+ * nothing, and a `ctx` that turns out to be stale closes it.
+ */
+import type { ExtensionContext } from "@mariozechner/pi-coding-agent";
+
+export type Level = "info" | "warning" | "error";
+export type HostMode = "tui" | "rpc" | "json" | "print";
+
+export interface PiPort {
+  readonly mode: HostMode;
+  /** Somebody can see notices and answer dialogs (TUI and RPC). */
+  readonly interactive: boolean;
+  readonly closed: boolean;
+  /** Shows a text; false when nobody is there any more. In print and JSON mode it goes to standard error. */
+  show(text: string, level: Level): boolean;
+  /** Something else was put into the transcript: the next text stands by itself. */
+  forget(): void;
+  setStatus(text: string | undefined): void;
+  setWidget(key: string, lines: string[] | undefined): void;
+  /** The chosen option; undefined when it was cancelled, timed out, aborted, or nobody is there. */
+  select(title: string, options: string[], signal: AbortSignal): Promise<string | undefined>;
+  input(title: string, placeholder: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Whether the session behind it was replaced without our being told. */
+  probe(): boolean;
+  close(): void;
+}
+
+export const STATUS_KEY = "supervise";
+
+/** Characters of texts that are shown together in the TUI. */
+const MAX_STANDING = 12_000;
+
+export function openPort(ctx: ExtensionContext, errorOut: (line: string) => void = toStandardError): PiPort {
+  const mode = modeOf(ctx);
+  const interactive = mode === "tui" || mode === "rpc";
+  let closed = false;
+  /** What stands in the TUI's last status text and would be replaced by the next one. */
+  let standing = "";
+
+  function guarded<T>(touch: () => T): T | undefined {
+    if (closed) return undefined;
+    try {
+      return touch();
+    } catch {
+      // The session was replaced: from here on there is nobody to show anything to.
+      closed = true;
+      return undefined;
+    }
+  }
+  const dialog = async (ask: () => Promise<string | undefined>): Promise<string | undefined> => {
+    if (!interactive) return undefined;
+    try {
+      return await guarded(ask);
+    } catch {
+      return undefined; // the same as a cancelled dialog: nothing was decided
+    }
+  };
+
+  return {
+    mode,
+    interactive,
+    get closed() {
+      return closed;
+    },
+    show(text, level) {
+      if (!interactive) {
+        if (closed) return false;
+        errorOut(text);
+        return true;
+      }
+      if (mode === "tui") standing = level === "info" ? below(standing, text) : "";
+      const whole = standing === "" ? text : standing;
+      guarded(() => ctx.ui.notify(whole, level));
+      return !closed;
+    },
+    forget() {
+      standing = "";
+    },
+    setStatus(text) {
+      if (interactive) guarded(() => ctx.ui.setStatus(STATUS_KEY, text));
+    },
+    setWidget(key, lines) {
+      if (interactive) guarded(() => ctx.ui.setWidget(key, lines));
+    },
+    select: (title, options, signal) => dialog(() => ctx.ui.select(title, options, { signal })),
+    input: (title, placeholder, signal) => dialog(() => ctx.ui.input(title, placeholder, { signal })),
+    probe: () => guarded(() => ctx.hasUI) !== undefined,
+    close() {
+      closed = true;
+    },
+  };
+}
+
+/**
+ * Pi's TUI replaces an info text by the next one when nothing came between (both lines, `showStatus`): an answer would
+ * vanish behind a milestone. So the new text is put below the one that it replaces, within a bound.
+ */
+function below(standing: string, text: string): string {
+  if (standing === "") return text;
+  const whole = `${standing}\n\n${text}`;
+  return whole.length > MAX_STANDING ? text : whole;
+}
+
+/**
+ * Pi 0.73.1 has no `ctx.mode`. There, no UI means print or JSON mode (both answer on standard error), and of the two
+ * with a UI only the TUI knows themes (RPC mode returns an empty list).
+ */
+export function modeOf(ctx: ExtensionContext): HostMode {
+  if ("mode" in ctx && isHostMode(ctx.mode)) return ctx.mode;
+  if (!ctx.hasUI) return "print";
+  return ctx.ui.getAllThemes().length > 0 ? "tui" : "rpc";
+}
+
+function isHostMode(value: unknown): value is HostMode {
+  return value === "tui" || value === "rpc" || value === "json" || value === "print";
+}
+
+function toStandardError(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

@@ -1,0 +1,74 @@
+/** Runs one `/supervise` command: parse, open the supervisor, run, answer exactly once. Never throws. */
+import { type Answer, type BadAnswer, EXIT } from "./answer.ts";
+import { commands, needsSupervisor } from "./commands/index.ts";
+import { type BadCall, type Call, parseCall } from "./parse/parse.ts";
+import type { PiPort } from "./pi-port.ts";
+import { deliver, getHub, openSupervisor } from "./session-binding.ts";
+
+/** With `--json`, programs get an answer within 15 s whatever happens; these commands may take their own time. */
+const ANSWER_MS = 14_000;
+const UNHURRIED: ReadonlySet<string> = new Set(["start", "verify", "stop", "kill"]);
+
+/** `cwd` is Pi's folder, read while the command's `ctx` was fresh; from here on only the port reaches Pi. */
+export async function runCommand(input: string, cwd: string, port: PiPort): Promise<void> {
+  const call = parseCall(input);
+  const answer = call.ok ? await answerOf(call, cwd, port) : badCall(call);
+  const text = call.json ? jsonLine(call.command, answer) : answer.ok ? answer.text : answer.message;
+  if (call.json) port.forget();
+  deliver(port, text, answer.ok ? (answer.level ?? "info") : call.json ? "info" : "error");
+  if (!port.interactive) setExitCode(answer.exitCode ?? (answer.ok ? EXIT.done : EXIT.failed));
+}
+
+async function answerOf(call: Call, cwd: string, port: PiPort): Promise<Answer | BadAnswer> {
+  try {
+    const running = runOnce(call, cwd, port);
+    return call.json && !UNHURRIED.has(call.command) ? await inTime(call, running) : await running;
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    return { ok: false, reason: "internal-error", message: `${call.command} failed unexpectedly: ${what}` };
+  }
+}
+
+async function runOnce(call: Call, cwd: string, port: PiPort): Promise<Answer | BadAnswer> {
+  const hub = getHub();
+  const scene = { call, cwd, port, hub };
+  const run = await commands[call.command]();
+  if (!needsSupervisor(call.command)) return run(scene, undefined);
+  const opened = await openSupervisor(hub);
+  return opened.ok ? run(scene, opened.supervisor) : opened;
+}
+
+async function inTime(call: Call, running: Promise<Answer | BadAnswer>): Promise<Answer | BadAnswer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<BadAnswer>((resolve) => {
+    timer = setTimeout(
+      () =>
+        resolve({
+          ok: false,
+          reason: "no-answer-yet",
+          message: `${call.command} did not finish within ${ANSWER_MS / 1_000} s and goes on. Look with /supervise status.`,
+        }),
+      ANSWER_MS,
+    );
+  });
+  try {
+    return await Promise.race([running, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function badCall(call: BadCall): BadAnswer {
+  return { ok: false, reason: call.reason, message: call.message, exitCode: EXIT.usage };
+}
+
+function jsonLine(command: string, answer: Answer | BadAnswer): string {
+  return answer.ok
+    ? JSON.stringify({ ...answer.fields, ok: true, command })
+    : JSON.stringify({ ...answer.fields, ok: false, command, reason: answer.reason, message: answer.message });
+}
+
+/** Pi leaves `process.exitCode` alone unless its own is not 0 (both lines); a later command never hides a failure. */
+function setExitCode(code: number): void {
+  if (code !== 0 || process.exitCode === undefined) process.exitCode = code;
+}

@@ -1,0 +1,16 @@
+/**
+ * The only runtime import of Pi. Pi 1.6.0 maps this old name to its own copy (its docs/extensions.md promises that), so
+ * one import serves both lines. What only one line has is looked up in `host`, never imported by name: a missing name is
+ * `undefined` under Pi's jiti and a SyntaxError elsewhere.
+ */
+import * as host from "@mariozechner/pi-coding-agent";
+
+/** Version of the Pi that runs us, or null when it does not say. */
+export function piVersion(): string | null {
+  return "VERSION" in host && typeof host.VERSION === "string" ? host.VERSION : null;
+}
+
+/** Pi's own folder (settings, sessions, logins), or null when Pi does not say. */
+export function piAgentDir(): string | null {
+  return "getAgentDir" in host && typeof host.getAgentDir === "function" ? host.getAgentDir() : null;
+}

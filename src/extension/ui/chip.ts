@@ -1,0 +1,86 @@
+/** The status chip and the widget: pure text from task views. */
+import { isTerminal } from "../../core/machine/project.ts";
+import { oneLine } from "../../report/inert.ts";
+import type { TaskView } from "../../supervisor/api.ts";
+import { callLine, count, duration, money, stateWords } from "../words-for-people.ts";
+
+/** Pi cuts a string-array widget at ten lines (both lines). */
+const MAX_LINES = 10;
+const LINE = 110;
+const BAR = 8;
+
+/** `supervise: running · 3 turns · $0.12`; undefined when no task is live. */
+export function chipText(tasks: readonly TaskView[]): string | undefined {
+  const live = liveOf(tasks);
+  const [first] = live;
+  if (first === undefined) return undefined;
+  const waiting = live.filter((task) => task.waitsFor !== null).length;
+  if (live.length > 1)
+    return [`supervise: ${live.length} tasks`, ...(waiting > 0 ? [`${waiting} waiting for you`] : [])].join(" · ");
+  const state = first.waitsFor === null ? stateWords(first.state) : WAITS[first.waitsFor];
+  const cost = money(first.costUsd);
+  return [`supervise: ${state}`, count(first.turns, "turn"), ...(cost === null ? [] : [cost])].join(" · ");
+}
+
+const WAITS = {
+  approval: "waits for your approval",
+  result: "waits for your verify",
+  person: "waits for you",
+} as const;
+
+/** One line a live task, then what waits, at most ten lines; undefined when there is nothing to show. */
+export function widgetLines(tasks: readonly TaskView[], now: number = Date.now()): string[] | undefined {
+  const live = liveOf(tasks);
+  if (live.length === 0) return undefined;
+  const rows = live.map((task) => taskLine(task, now));
+  const asks = live.flatMap((task) =>
+    task.requests
+      .filter((request) => request.askedOf === "person")
+      .map((request) => oneLine(`  ? ${request.requestId} ${callLine(request.toolName, request.input, 70)}`, LINE)),
+  );
+  const all = [...rows, ...asks];
+  if (all.length <= MAX_LINES) return all;
+  return [...all.slice(0, MAX_LINES - 1), `… ${all.length - MAX_LINES + 1} more: /supervise sessions`];
+}
+
+function taskLine(task: TaskView, now: number): string {
+  const cost = money(task.costUsd);
+  const parts = [
+    task.taskId,
+    stateWords(task.state),
+    ...(task.currentTool === null
+      ? []
+      : [`${oneLine(task.currentTool.toolName, 24)} ${coarse(now - Date.parse(task.currentTool.since))}`]),
+    coarse(now - Date.parse(task.createdAt)),
+    ...(cost === null ? [] : [cost]),
+    ...nearestLimit(task),
+  ];
+  return oneLine(parts.join(" · "), LINE);
+}
+
+/** The budget that is nearest to its end, as a bar; only those that are at least half used. */
+function nearestLimit(task: TaskView): string[] {
+  const limits = [
+    { name: "rounds", used: task.rounds.max > 0 ? task.rounds.failed / task.rounds.max : 0 },
+    ...task.deadlines.map((limit) => ({
+      name: limit.what,
+      used: limit.length > 0 ? 1 - limit.leftMs / limit.length : 0,
+    })),
+  ];
+  const worst = limits.reduce((a, b) => (b.used > a.used ? b : a));
+  if (worst.used < 0.5) return [];
+  const full = Math.min(BAR, Math.max(0, Math.round(worst.used * BAR)));
+  return [`${"▰".repeat(full)}${"▱".repeat(BAR - full)} ${worst.name}`];
+}
+
+/** Ages that change rarely: an RPC client gets a message for each change. */
+function coarse(ms: number): string {
+  if (!(ms >= 0)) return "0 s";
+  const s = ms / 1_000;
+  if (s < 60) return `${Math.floor(s / 10) * 10} s`;
+  return duration(Math.floor(s / 60) * 60_000);
+}
+
+function liveOf(tasks: readonly TaskView[]): TaskView[] {
+  return tasks.filter((task) => !isTerminal(task.state) || task.state === "failed_to_stop");
+}

@@ -1,0 +1,100 @@
+/** Which events a person is told of, and in which words. Pure. */
+import type { EventMap, TaskEvent } from "../../core/events.ts";
+import { isKnown } from "../../core/fold.ts";
+import { stateName, waitsFor } from "../../core/machine/project.ts";
+import { oneLine } from "../../report/inert.ts";
+import type { TaskUpdate } from "../../supervisor/api.ts";
+import type { Level } from "../pi-port.ts";
+import { answerCommands, callLine } from "../words-for-people.ts";
+
+export interface Milestone {
+  text: string;
+  level: Level;
+}
+
+export function milestone(update: TaskUpdate): Milestone | null {
+  const { taskId, before, after } = update;
+  if (!isKnown(update.event.type)) return null;
+  const event = update.event as unknown as TaskEvent;
+  if ("late" in event.data && event.data.late === true) return null;
+  const own = ofEvent(taskId, event);
+  if (own !== null) return own;
+  const was = stateName(before);
+  const is = stateName(after);
+  if (is !== "human_required" || was === is) return null;
+  switch (waitsFor(after)) {
+    case "result":
+      return info(
+        `${taskId}: the turn is over. Your turn: /supervise verify ${taskId}  or  /supervise send ${taskId} <text>`,
+      );
+    case "person":
+      return warning(
+        `${taskId} waits for you. ${oneLine(after.hold?.message ?? "", 300)} Look: /supervise status ${taskId}`,
+      );
+    default:
+      return null;
+  }
+}
+
+function ofEvent(taskId: string, event: TaskEvent): Milestone | null {
+  switch (event.type) {
+    case "worker.started": {
+      const { executable, resume } = event.data;
+      return info(`${taskId}: Claude Code ${oneLine(executable.version, 40)} ${resume ? "goes on" : "has started"}.`);
+    }
+    case "gate.verdict":
+      return event.data.requestId === undefined ? null : asks(taskId, event.data, event.data.requestId);
+    case "gate.incident":
+      return {
+        text: `${taskId}: automation is off, ${oneLine(event.data.fault, 60)}. ${oneLine(event.data.detail, 300)} Look: /supervise report ${taskId}`,
+        level: "error",
+      };
+    case "verify.finished":
+      return verified(taskId, event.data);
+    case "task.completed":
+      return info(`${taskId} is completed: the verification passed. What was done: /supervise report ${taskId}`);
+    case "task.failed":
+      return {
+        text: `${taskId} has failed: ${oneLine(event.data.message, 300)} What was done: /supervise report ${taskId}`,
+        level: "error",
+      };
+    case "stop.proven":
+      return info(`${taskId} is stopped: nothing of it runs any more.`);
+    case "stop.failed":
+      return {
+        text: `${taskId} could not be stopped wholly; ${event.data.remaining.length} of it may still run. Look: /supervise status ${taskId}`,
+        level: "error",
+      };
+    case "worker.rate-limit":
+      return event.data.status === "rejected"
+        ? warning(
+            `${taskId}: the usage limit is reached${event.data.resetsAt === undefined ? "" : ` until ${oneLine(event.data.resetsAt, 40)}`}.`,
+          )
+        : null;
+    case "notice":
+      return { text: `${taskId}: ${oneLine(event.data.text, 500)}`, level: event.data.level };
+    default:
+      return null;
+  }
+}
+
+function asks(taskId: string, data: EventMap["gate.verdict"], requestId: string): Milestone {
+  const [first = "", second = ""] = answerCommands({ requestId, kind: data.kind ?? "tool" });
+  return warning(`${taskId} asks (${data.rule}): ${callLine(data.toolName, data.input, 200)}\n${first}  or  ${second}`);
+}
+
+function verified(taskId: string, data: EventMap["verify.finished"]): Milestone {
+  const said = oneLine(data.message, 300);
+  if (data.outcome === "pass") return info(`${taskId}: the verification passed (round ${data.round}).`);
+  if (data.outcome === "fail")
+    return warning(`${taskId}: the verification did not pass (round ${data.round}). ${said}`);
+  return warning(`${taskId}: the verification could not say anything. ${said}`);
+}
+
+function info(text: string): Milestone {
+  return { text, level: "info" };
+}
+
+function warning(text: string): Milestone {
+  return { text, level: "warning" };
+}

@@ -1,0 +1,68 @@
+/**
+ * Shows the tasks of this process in the present session: chip, widget, milestones, dialogs. It lives as long as the
+ * session's port; the next session gets its own.
+ */
+import { isTerminal } from "../../core/machine/project.ts";
+import { pendingRequests } from "../../core/machine/requests.ts";
+import type { Supervisor, TaskUpdate } from "../../supervisor/api.ts";
+import type { PiPort } from "../pi-port.ts";
+import type { Hub } from "../session-binding.ts";
+import { chipText, widgetLines } from "./chip.ts";
+import { openDialogs } from "./dialogs.ts";
+import { milestone } from "./milestones.ts";
+import { throttle } from "./throttle.ts";
+
+const WIDGET_KEY = "supervise";
+
+/** Milliseconds between two paints, and between two looks at ages while a task is live. */
+const PAINT_MS = 250;
+const AGES_MS = 10_000;
+
+export function showTasks(hub: Hub, supervisor: Supervisor, port: PiPort): { dispose(): void } {
+  const dialogs = openDialogs(port, supervisor, hub.later);
+  let painted = { chip: undefined as string | undefined, widget: "" };
+  let ages: NodeJS.Timeout | undefined;
+
+  const paint = throttle(PAINT_MS, () => {
+    const tasks = supervisor.live();
+    const chip = chipText(tasks);
+    const lines = widgetLines(tasks);
+    const widget = lines?.join("\n") ?? "";
+    if (chip !== painted.chip) port.setStatus(chip);
+    if (widget !== painted.widget) port.setWidget(WIDGET_KEY, lines);
+    painted = { chip, widget };
+    clearTimeout(ages);
+    ages = lines === undefined ? undefined : setTimeout(paint.soon, AGES_MS);
+    ages?.unref(); // ages on the screen keep no process alive
+  });
+
+  function onUpdate(update: TaskUpdate): void {
+    if (port.closed) {
+      dispose();
+      return;
+    }
+    const told = milestone(update);
+    if (told !== null) port.show(told.text, told.level);
+    const asked = pendingRequests(update.after)
+      .filter((request) => request.askedOf === "person")
+      .map((request) => ({ ...request, taskId: update.taskId }));
+    dialogs.update(update.taskId, asked);
+    paint.soon();
+  }
+
+  const unsubscribe = supervisor.subscribe(onUpdate);
+  function dispose(): void {
+    unsubscribe();
+    dialogs.dispose();
+    paint.cancel();
+    clearTimeout(ages);
+  }
+
+  for (const task of supervisor.live()) {
+    if (isTerminal(task.state)) continue;
+    const asked = task.requests.filter((request) => request.askedOf === "person" && !request.deferred);
+    dialogs.update(task.taskId, asked);
+  }
+  paint.soon();
+  return { dispose };
+}
