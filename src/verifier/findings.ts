@@ -1,7 +1,7 @@
 /** What a person should know beside pass or fail. A finding never changes the outcome; the supervisor weighs it. */
 import type { VerifyFinding, VerifySpec } from "../core/contracts/verifier.ts";
 import type { ChangedFile } from "./changed-files.ts";
-import { collectInputs, isTestFile } from "./inputs.ts";
+import { collectInputs, hashInput, isTestFile } from "./inputs.ts";
 import type { TreeNote } from "./tree-id.ts";
 
 const MOST = 50;
@@ -46,7 +46,8 @@ export async function changedInputs(spec: VerifySpec, cwd: string): Promise<Veri
   const findings: VerifyFinding[] = [];
   for (const path of [...new Set([...Object.keys(spec.inputs), ...Object.keys(now.hashes)])].sort()) {
     const before = spec.inputs[path];
-    const after = now.hashes[path];
+    // What a changed script does not lead to any more may be as it was.
+    const after = now.hashes[path] ?? (await hashInput(cwd, path));
     if (before === after) continue;
     const what = before === undefined ? "was added" : after === undefined ? "was removed" : "was changed";
     if (scripts.has(path)) {

@@ -2,5 +2,6 @@
 export { type ChangedFile, changedFiles, type DiffStat, diffStat } from "./changed-files.ts";
 export { DEFAULT_CARRY, DEFAULT_VERIFY_TIMEOUT_MS, type FreezeInput, freezeVerification } from "./freeze.ts";
 export { type GitHead, gitHead } from "./git-state.ts";
+export { type Proposal, proposeVerification } from "./propose.ts";
 export { type ArtifactSink, createVerifier, type Verifier, type VerifierDeps, type VerifyOptions } from "./run.ts";
 export { type TreeId, type TreeNote, type TreeOptions, treeId } from "./tree-id.ts";

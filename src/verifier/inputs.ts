@@ -41,7 +41,7 @@ export async function collectInputs(cwd: string, commands: readonly { text: stri
   const visit = async (text: string): Promise<void> => {
     for (const words of simpleCommands(text)) {
       for (const name of scriptNames(words, packageScripts)) {
-        const key = `package.json#scripts.${name}`;
+        const key = `${SCRIPT_KEY}${name}`;
         const body = packageScripts[name];
         scripts.add(key);
         scripts.add(".npmrc");
@@ -69,6 +69,14 @@ export async function collectInputs(cwd: string, commands: readonly { text: stri
   return { hashes, scripts: [...scripts].sort() };
 }
 
+/** The hash of one input now; `undefined` when it does not exist any more. */
+export async function hashInput(cwd: string, key: string): Promise<string | undefined> {
+  if (!key.startsWith(SCRIPT_KEY)) return hashOf(join(cwd, key));
+  const body = (await readScripts(cwd))[key.slice(SCRIPT_KEY.length)];
+  return body === undefined ? undefined : createHash("sha256").update(body).digest("hex");
+}
+
+const SCRIPT_KEY = "package.json#scripts.";
 const MAKEFILES = ["Makefile", "makefile", "GNUmakefile"];
 
 /** A rough cut of a command line into simple commands: good enough to find names, never used to run anything. */

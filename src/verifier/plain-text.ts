@@ -3,7 +3,8 @@
  * text that arrives in pieces. It runs before redaction: a colour code inside a token would hide the token.
  */
 
-const SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[ -/]*[0-~])/g;
+const SEQUENCE =
+  /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])/g;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
 /** An unfinished sequence longer than this is no sequence: it is let through without its escape character. */
 const LONGEST_SEQUENCE = 4096;
