@@ -152,7 +152,9 @@ function readFile(path: string | undefined, who: "person" | "project", sources: 
   return { ok: true, file: path, present: true, values };
 }
 
-function readEnvironment(env: Readonly<Record<string, string | undefined>>): Result<{ values: Values; notes: string[] }> {
+function readEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): Result<{ values: Values; notes: string[] }> {
   const values: Values = new Map();
   const merged: Record<string, string | undefined> = { ...env };
   for (const [alias, variable] of Object.entries(VARIABLE_ALIASES)) {

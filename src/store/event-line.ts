@@ -1,6 +1,7 @@
 /** One line of `events.jsonl`: how a record is spelled, and what a line must be to count as a record. */
 import { isUtf8 } from "node:buffer";
 import * as crypto from "node:crypto";
+import { failure, type Result } from "../core/result.ts";
 
 /** What a caller hands in; the log fills the rest. `data` must be plain JSON, already redacted. */
 export interface EventInput {
@@ -42,9 +43,62 @@ export const sha256: (bytes: Uint8Array | string) => string =
     ? (bytes) => crypto.hash("sha256", bytes, "hex")
     : (bytes) => crypto.createHash("sha256").update(bytes).digest("hex");
 
-/** Throws where `data` is not JSON (a cycle, a BigInt). */
-export function encodeLine(event: StoredEvent): string {
-  return JSON.stringify(event);
+/** A record and its line without the line feed. */
+export interface Line {
+  event: StoredEvent;
+  text: string;
+}
+
+export interface EncodePlace {
+  taskId: string;
+  at: string;
+  mono: number;
+  /** Seq and hash of the line before. */
+  seq: number;
+  prev: string;
+}
+
+/** Lines that follow each other from `place` on. Reasons: `record-invalid` (a cycle, a BigInt), `record-too-large`. */
+export function encodeLines(
+  inputs: readonly EventInput[],
+  place: EncodePlace,
+): Result<{ lines: Line[]; hash: string }> {
+  let hash = place.prev;
+  const lines: Line[] = [];
+  for (const input of inputs) {
+    const event: StoredEvent = {
+      v: 1,
+      seq: place.seq + lines.length + 1,
+      taskId: place.taskId,
+      workerId: input.workerId ?? null,
+      at: place.at,
+      mono: place.mono,
+      type: input.type,
+      data: input.data,
+      ...(input.idempotencyKey === undefined ? {} : { idempotencyKey: input.idempotencyKey }),
+      ...(input.artifact === undefined ? {} : { artifact: input.artifact }),
+      prev: hash,
+    };
+    let text: string;
+    try {
+      text = JSON.stringify(event);
+    } catch (error) {
+      return failure(
+        "record-invalid",
+        `A ${input.type} record is not JSON (${String(error)}). This is a bug; please report it.`,
+      );
+    }
+    // A UTF-16 unit is at most three bytes, so that most lines need no count.
+    if (text.length * 3 > MOST_LINE_BYTES && Buffer.byteLength(text) > MOST_LINE_BYTES) {
+      return failure(
+        "record-too-large",
+        `A ${input.type} record would pass ${MOST_LINE_BYTES} bytes. Put the payload into an artifact.`,
+      );
+    }
+    hash = sha256(text);
+    lines.push({ event, text });
+  }
+  return { ok: true, lines, hash };
 }
 
 export interface LinePlace {

@@ -7,17 +7,13 @@
  * refuses a write costs nothing that was claimed: the batch is taken back whole, and records marked `keep` wait in
  * memory and are written in order when there is space again.
  */
-import { closeSync, constants, openSync } from "node:fs";
 import { type Failure, failure, type Result } from "../core/result.ts";
-import type { Ownership } from "../platform/account.ts";
 import { type Cancel, type Clock, systemClock } from "../platform/clock.ts";
 import { fileFailure } from "../platform/errno.ts";
-import { judgeDescriptor } from "../platform/no-follow.ts";
-import { type EventInput, encodeLine, MOST_LINE_BYTES, type StoredEvent, sha256 } from "./event-line.ts";
+import { type EventInput, encodeLines, type Line, type StoredEvent } from "./event-line.ts";
 import { type GroupCommit, groupCommit } from "./group-commit.ts";
-import { type LogFs, nodeLogFs } from "./log-fs.ts";
-import { damaged, readTail } from "./log-tail.ts";
-import { setTailAside, type TornTail } from "./torn-tail.ts";
+import { type KeptLines, keptLines } from "./kept-lines.ts";
+import type { LogFs } from "./log-fs.ts";
 
 export type LogState =
   | { mode: "open" }
@@ -37,95 +33,19 @@ export interface AppendOptions {
   keep?: boolean;
 }
 
-export interface EventLogOptions {
+export interface LogOptions {
   taskId: string;
   clock?: Clock;
   fs?: LogFs;
-  ownership?: Ownership;
   /** Path in messages, when the folder is still to be renamed. Default: the path. */
   knownAs?: string;
   /** Told after every change of `state`. */
   onChange?: (state: LogState) => void;
-  /**
-   * A record known to be in the log, from `task.json` (`seq`) or elsewhere: a log that ends before it has lost whole
-   * records and counts as damaged. `hash` is that line's SHA-256 and is compared when it is the last one.
-   */
-  anchor?: { seq: number; hash?: string };
-}
-
-export interface OpenedLog {
-  log: EventLog;
-  /** A torn end was set aside: append `log.recovered` before anything else. */
-  recovered?: TornTail;
 }
 
 /** Longest time between a lazily synced record and its `fdatasync`, ms. */
 const LAZY_SYNC_MS = 50;
 const RETRY_MS = 1_000;
-/** Bounds of what waits in memory while the disk refuses. */
-const MOST_KEPT = 1_000;
-const MOST_KEPT_BYTES = 4 * 1024 * 1024;
-
-/** Makes an empty log (0600). The folder is not synced here. Reason `exists` when there is one. */
-export function createEventLog(path: string): Result {
-  try {
-    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-    closeSync(openSync(path, flags, 0o600));
-    return { ok: true };
-  } catch (error) {
-    return fileFailure("create", path, error);
-  }
-}
-
-/**
- * Opens a log for appending; reads its end only. A torn end is set aside and reported. Reasons: `log-damaged` (not one
- * byte is changed), what makes the file unacceptable (`symlink`, `wrong-owner`, `wrong-mode`, …), or a disk fault.
- */
-export function openEventLog(path: string, options: EventLogOptions): Result<OpenedLog> {
-  const fs = options.fs ?? nodeLogFs;
-  let fd: number;
-  try {
-    fd = fs.open(path, "append");
-  } catch (error) {
-    return fileFailure("open", path, error);
-  }
-  const opened = openDescriptor(fs, fd, path, options);
-  if (!opened.ok) fs.close(fd);
-  return opened;
-}
-
-function openDescriptor(fs: LogFs, fd: number, path: string, options: EventLogOptions): Result<OpenedLog> {
-  const judged = judgeDescriptor(fd, path, options.ownership ? { ownership: options.ownership } : {});
-  if (!judged.ok) return judged;
-  try {
-    const read = readTail(fs, fd, fs.stat(fd).size, options.taskId);
-    if (!read.ok) return read;
-    const { tail } = read;
-    const lastSeq = tail.last?.seq ?? 0;
-    const { anchor } = options;
-    if (anchor !== undefined && lastSeq < anchor.seq) {
-      return damaged(`it ends at record ${lastSeq}, but record ${anchor.seq} was written`, tail.end);
-    }
-    if (anchor?.hash !== undefined && lastSeq === anchor.seq && tail.hash !== anchor.hash) {
-      return damaged(`its last record ${lastSeq} is not the one that was written`, tail.end);
-    }
-    let recovered: TornTail | undefined;
-    if (tail.torn.length > 0) {
-      const aside = setTailAside(fs, fd, path, tail);
-      if (!aside.ok) return aside;
-      recovered = aside.torn;
-    }
-    const log = new EventLog(fs, fd, path, options, { seq: lastSeq, hash: tail.hash, size: tail.end });
-    return { ok: true, log, ...(recovered ? { recovered } : {}) };
-  } catch (error) {
-    return fileFailure("read the end of", path, error);
-  }
-}
-
-interface Line {
-  event: StoredEvent;
-  text: string;
-}
 
 /** Use `openEventLog`. */
 export class EventLog {
@@ -141,8 +61,7 @@ export class EventLog {
   #size: number;
   /** Hash of the last line, kept ones included: the next line's `prev`. */
   #hash: string;
-  #kept: Line[] = [];
-  #keptBytes = 0;
+  readonly #kept: KeptLines = keptLines();
   #state: LogState = { mode: "open" };
   #cancelLazySync: Cancel | undefined;
   #cancelRetry: Cancel | undefined;
@@ -151,7 +70,7 @@ export class EventLog {
     fs: LogFs,
     fd: number,
     path: string,
-    options: EventLogOptions,
+    options: LogOptions,
     end: { seq: number; hash: string; size: number },
   ) {
     this.#fs = fs;
@@ -206,7 +125,7 @@ export class EventLog {
       this.#hash = encoded.hash;
       return { ok: true, events };
     }
-    if (this.#state.mode === "read-only" || options.keep !== true || !this.#keep(lines)) {
+    if (this.#state.mode === "read-only" || options.keep !== true || !this.#kept.add(lines)) {
       return { ...written, kept: [] };
     }
     this.#hash = encoded.hash;
@@ -272,44 +191,7 @@ export class EventLog {
   #encode(inputs: readonly EventInput[]): Result<{ lines: Line[]; hash: string }> {
     const at = this.#clock.now().toISOString();
     const mono = Math.round(this.#clock.mono() * 1000) / 1000;
-    let seq = this.#seq + this.#kept.length;
-    let hash = this.#hash;
-    const lines: Line[] = [];
-    for (const input of inputs) {
-      seq += 1;
-      const event: StoredEvent = {
-        v: 1,
-        seq,
-        taskId: this.#taskId,
-        workerId: input.workerId ?? null,
-        at,
-        mono,
-        type: input.type,
-        data: input.data,
-        ...(input.idempotencyKey === undefined ? {} : { idempotencyKey: input.idempotencyKey }),
-        ...(input.artifact === undefined ? {} : { artifact: input.artifact }),
-        prev: hash,
-      };
-      let text: string;
-      try {
-        text = encodeLine(event);
-      } catch (error) {
-        return failure(
-          "record-invalid",
-          `A ${input.type} record is not JSON (${String(error)}). This is a bug; please report it.`,
-        );
-      }
-      // A UTF-16 unit is at most three bytes, so that most lines need no count.
-      if (text.length * 3 > MOST_LINE_BYTES && Buffer.byteLength(text) > MOST_LINE_BYTES) {
-        return failure(
-          "record-too-large",
-          `A ${input.type} record would pass ${MOST_LINE_BYTES} bytes. Put the payload into an artifact.`,
-        );
-      }
-      hash = sha256(text);
-      lines.push({ event, text });
-    }
-    return { ok: true, lines, hash };
+    return encodeLines(inputs, { taskId: this.#taskId, at, mono, seq: this.#seq + this.#kept.count, prev: this.#hash });
   }
 
   #write(lines: readonly Line[]): Result {
@@ -354,33 +236,24 @@ export class EventLog {
     );
   }
 
-  #keep(lines: readonly Line[]): boolean {
-    const bytes = lines.reduce((sum, line) => sum + line.text.length, 0);
-    if (this.#kept.length + lines.length > MOST_KEPT || this.#keptBytes + bytes > MOST_KEPT_BYTES) return false;
-    this.#kept.push(...lines);
-    this.#keptBytes += bytes;
-    return true;
-  }
-
   #flushKept(): Result {
-    if (this.#kept.length === 0) return { ok: true };
-    const written = this.#write(this.#kept);
+    if (this.#kept.count === 0) return { ok: true };
+    const written = this.#kept.drain((piece) => this.#write(piece));
     if (!written.ok) {
       if (this.#state.mode !== "read-only") this.#wait(written);
       return written;
     }
-    this.#kept = [];
-    this.#keptBytes = 0;
     this.#cancelRetry?.();
     this.#cancelRetry = undefined;
     this.#change({ mode: "open" });
-    return { ok: true };
+    return written;
   }
 
+  /** The retry timer; each append tries as well. */
   #wait(fault: Failure): void {
     this.#cancelRetry?.();
     this.#cancelRetry = this.#clock.setTimer(RETRY_MS, () => void this.retry(), { background: true });
-    this.#change({ mode: "waiting", pending: this.#kept.length, fault });
+    this.#change({ mode: "waiting", pending: this.#kept.count, fault });
   }
 
   #syncFailed(error: unknown): Failure {
@@ -398,8 +271,10 @@ export class EventLog {
   }
 
   #change(state: LogState): void {
-    if (this.#state.mode === "closed") return;
+    const before = this.#state;
+    if (before.mode === "closed") return;
     this.#state = state;
-    this.#onChange(state);
+    const isNews = state.mode !== "waiting" || before.mode !== "waiting" || before.pending !== state.pending;
+    if (isNews) this.#onChange(state);
   }
 }

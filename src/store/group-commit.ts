@@ -24,12 +24,15 @@ export interface GroupCommit {
 export function groupCommit(port: GroupCommitPort, alreadySynced = 0): GroupCommit {
   let synced = alreadySynced;
   let running: Promise<Result> | undefined;
+  /** What the running flush covers; `undefined` while it still waits for the end of this tick. */
+  let covers: number | undefined;
   let next: Promise<Result> | undefined;
 
   const flush = async (): Promise<Result> => {
     // One microtask later, so that callers of the same tick share the flush.
     await Promise.resolve();
     const upTo = port.written();
+    covers = upTo;
     try {
       await port.datasync();
       synced = Math.max(synced, upTo);
@@ -39,6 +42,7 @@ export function groupCommit(port: GroupCommitPort, alreadySynced = 0): GroupComm
     }
   };
   const start = (): Promise<Result> => {
+    covers = undefined;
     const flushed = flush().finally(() => {
       if (running === flushed) running = undefined;
     });
@@ -50,6 +54,7 @@ export function groupCommit(port: GroupCommitPort, alreadySynced = 0): GroupComm
     sync() {
       if (synced >= port.written()) return Promise.resolve({ ok: true });
       if (running === undefined) return start();
+      if (covers === undefined || covers >= port.written()) return running;
       next ??= running.then(() => {
         next = undefined;
         return start();

@@ -13,8 +13,9 @@ import { errnoOf, fileFailure } from "../platform/errno.ts";
 import type { FileLock } from "../platform/file-lock.ts";
 import type { HolderInfo } from "./cwd-lock.ts";
 import type { EventInput, StoredEvent } from "./event-line.ts";
-import { createEventLog, type EventLog, type EventLogOptions, openEventLog } from "./event-log.ts";
+import type { EventLog } from "./event-log.ts";
 import { type StateLayout, type TaskPaths, taskPaths } from "./layout.ts";
+import { createEventLog, type OpenLogOptions, openEventLog } from "./open-log.ts";
 import { type TaskBusy, takeTaskLock } from "./task-lock.ts";
 import { readTaskRecord, type TaskHead, type TaskRecord, writeTaskRecord } from "./task-record.ts";
 import type { TornTail } from "./torn-tail.ts";
@@ -39,7 +40,7 @@ export interface CreateTask {
   events: readonly EventInput[];
   /** Made from the stored first records. */
   record: (events: readonly StoredEvent[]) => TaskHead;
-  onChange?: EventLogOptions["onChange"];
+  onChange?: OpenLogOptions["onChange"];
 }
 
 /**
@@ -121,8 +122,8 @@ function publish(layout: StateLayout, staging: TaskPaths, paths: TaskPaths): Res
 export interface OpenTask {
   taskId: string;
   holder: HolderInfo;
-  anchor?: EventLogOptions["anchor"];
-  onChange?: EventLogOptions["onChange"];
+  anchor?: OpenLogOptions["anchor"];
+  onChange?: OpenLogOptions["onChange"];
 }
 
 /**
@@ -162,7 +163,7 @@ function noTask(taskId: string) {
   return failure("no-task", `There is no task ${taskId}. List them with /supervise sessions --all.`);
 }
 
-function logOptions(task: OpenTask | CreateTask, options: StoreOptions): EventLogOptions {
+function logOptions(task: OpenTask | CreateTask, options: StoreOptions): OpenLogOptions {
   const { onChange } = task;
   const anchor = "anchor" in task ? task.anchor : undefined;
   return {

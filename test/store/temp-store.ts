@@ -6,8 +6,8 @@ import type { TestContext } from "node:test";
 import { createIds } from "../../src/platform/ids.ts";
 import type { HolderInfo } from "../../src/store/cwd-lock.ts";
 import type { EventInput } from "../../src/store/event-line.ts";
-import { createEventLog, type EventLogOptions, type OpenedLog, openEventLog } from "../../src/store/event-log.ts";
 import { openStateDir, type StateLayout } from "../../src/store/layout.ts";
+import { createEventLog, type OpenedLog, type OpenLogOptions, openEventLog } from "../../src/store/open-log.ts";
 import { createTask, type OwnedTask } from "../../src/store/task-store.ts";
 
 const ids = createIds();
@@ -44,11 +44,11 @@ export function note(text: string): EventInput {
   return { type: "note", data: { text } };
 }
 
-export function openLog(path: string, options: Partial<EventLogOptions> & { taskId: string }): OpenedLog {
+export function openLog(path: string, options: Partial<OpenLogOptions> & { taskId: string }): OpenedLog {
   return mustBeOk(openEventLog(path, options));
 }
 
-export function newLog(folder: string, options: Partial<EventLogOptions> & { taskId: string }) {
+export function newLog(folder: string, options: Partial<OpenLogOptions> & { taskId: string }) {
   const path = join(folder, "events.jsonl");
   mustBeOk(createEventLog(path));
   return { path, log: openLog(path, options).log };
