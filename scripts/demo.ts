@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startModelServer } from "../test/support/model-server.ts";
-import { type Pi, startPi, type UiRequest } from "../test/support/pi.ts";
+import { type Pi, startPi } from "../test/support/pi.ts";
 import { PI_LINES, type PiLine, skipReason } from "../test/support/pi-setup.ts";
 import { assertNoneLeft } from "../test/support/processes.ts";
 import { until } from "../test/support/until.ts";
@@ -64,16 +64,12 @@ async function main(options: Options, lab: Lab): Promise<boolean> {
   lab.defer(() => model.close());
   scriptDemo(model, cwd);
 
+  teller.say("demo", "real Pi, real Claude Code, a scripted model on loopback: no account, no network");
   teller.say("demo", `a repository with a failing test: ${cwd}`);
-  const pi = await startPi({
-    lab,
-    modelServer: model,
-    line: options.line,
-    cwd,
-    onDialog: (dialog) => answerDialog(dialog, teller),
-  });
+  const pi = await startPi({ lab, modelServer: model, line: options.line, cwd });
   const command = `/supervise start ${GOAL} --mode auto --verify "${VERIFY}"`;
-  teller.say("pi", `Pi ${options.line} runs: ${command}`, "bold");
+  teller.say("pi", `a person types in Pi ${options.line}:`);
+  teller.quote(command, "bold");
   const started = await pi.run(`${command} --json`);
   if (started.ok !== true) throw new Error(`The task did not start: ${String(started.message ?? started.reason)}`);
   const taskId = String(started.taskId);
@@ -95,7 +91,7 @@ async function main(options: Options, lab: Lab): Promise<boolean> {
 /** Tells the task's events as they come, answers what waits for a person, and resolves with the state it ends in. */
 async function watch(pi: Pi, taskId: string, log: string, teller: Teller): Promise<string> {
   const ending = new AbortController();
-  const seenWaiting = new Map<string, number>();
+  const waiting = new Waiting();
   const told = follow(log, ending.signal, (event) => teller.event(event));
   teller.say("log", log, "dim");
   try {
@@ -104,7 +100,8 @@ async function watch(pi: Pi, taskId: string, log: string, teller: Teller): Promi
         const status = await pi.run(`/supervise status ${taskId} --json`);
         const state = String(status.state);
         if (OVER.has(state)) return state;
-        const waits = await answerWaiting(pi, taskId, seenWaiting, teller);
+        answerDialogs(pi, waiting, teller);
+        const waits = await answerByCommand(pi, taskId, waiting, teller);
         return state === "human_required" && !waits && status.waitsFor === "person" ? state : undefined;
       },
       DEADLINE_MS,
@@ -117,29 +114,43 @@ async function watch(pi: Pi, taskId: string, log: string, teller: Teller): Promi
   }
 }
 
+/** Since when a question has been seen waiting. */
+class Waiting {
+  readonly #since = new Map<string, number>();
+
+  /** Milliseconds since this id was first asked about. */
+  age(id: string): number {
+    const now = performance.now();
+    const since = this.#since.get(id) ?? now;
+    this.#since.set(id, since);
+    return now - since;
+  }
+}
+
+/** Chooses "Approve" in each dialog that offers it, at the second look: by then the log has told what led to it. */
+function answerDialogs(pi: Pi, waiting: Waiting, teller: Teller): void {
+  for (const dialog of pi.openDialogs()) {
+    const approve = dialog.options?.find((option) => option.startsWith("Approve"));
+    if (dialog.method !== "select" || !approve || waiting.age(dialog.id) === 0) continue;
+    teller.say("person", "is asked:", "yellow");
+    teller.quote(dialog.title ?? "", "yellow");
+    teller.say("person", `(this demo, in your place) chooses: ${approve}`, "yellow");
+    pi.answer(dialog, { value: approve });
+  }
+}
+
 /** Answers by command each request whose dialog did not come; true while any request waits. */
-async function answerWaiting(pi: Pi, taskId: string, seen: Map<string, number>, teller: Teller): Promise<boolean> {
+async function answerByCommand(pi: Pi, taskId: string, waiting: Waiting, teller: Teller): Promise<boolean> {
   const answer = await pi.run("/supervise approvals --json");
   const requests = (answer.requests ?? []) as { requestId: string; taskId: string; toolName: string; input: unknown }[];
   const mine = requests.filter((request) => request.taskId === taskId);
   for (const { requestId, toolName, input } of mine) {
-    const since = seen.get(requestId) ?? performance.now();
-    seen.set(requestId, since);
-    if (performance.now() - since < DIALOG_MS) continue;
+    if (waiting.age(requestId) < DIALOG_MS) continue;
     teller.say("person", `is asked about: ${callText(toolName, input)}`, "yellow");
     teller.say("person", `(this demo, in your place) types: /supervise approve ${requestId}`, "yellow");
     await pi.run(`/supervise approve ${requestId} --json`);
   }
   return mine.length > 0;
-}
-
-function answerDialog(dialog: UiRequest, teller: Teller): { value: string } | undefined {
-  const approve = dialog.options?.find((option) => option.startsWith("Approve"));
-  if (dialog.method !== "select" || !approve) return undefined;
-  teller.say("person", "is asked:", "yellow");
-  teller.quote(dialog.title ?? "", "yellow");
-  teller.say("person", `(this demo, in your place) chooses: ${approve}`, "yellow");
-  return { value: approve };
 }
 
 /** What a person would look at afterwards. */

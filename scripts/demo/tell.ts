@@ -6,7 +6,7 @@ type Data = LogEvent["data"];
 type Style = Parameters<Paint>[0];
 
 /** Lines of a verification's output that are shown. */
-const EVIDENCE_LINES = 12;
+const EVIDENCE_LINES = 8;
 
 const VERDICT_STYLE: Readonly<Record<string, Style>> = {
   allow: "green",
@@ -59,16 +59,16 @@ export class Teller {
   /** One line: seconds since the start, who, what. */
   say(who: string, what: string, style: Style = "reset"): void {
     const seconds = `${((performance.now() - this.#started) / 1000).toFixed(1)}s`.padStart(6);
-    const room = this.#paint.columns - 19;
+    const room = this.#paint.columns - 20;
     this.#write(
-      `${this.#paint("dim", seconds)}  ${this.#paint("bold", who.padEnd(9))} ${this.#paint(style, oneLine(what, room))}`,
+      `${this.#paint("dim", seconds)}  ${this.#paint("bold", who.padEnd(10))} ${this.#paint(style, oneLine(what, room))}`,
     );
   }
 
   /** Lines that belong to the one before. */
   quote(text: string, style: Style = "dim"): void {
     for (const line of text.split("\n")) {
-      this.#write(`${" ".repeat(18)}${this.#paint(style, `│ ${visible(line).slice(0, this.#paint.columns - 21)}`)}`);
+      this.#write(`${" ".repeat(19)}${this.#paint(style, `│ ${visible(line).slice(0, this.#paint.columns - 22)}`)}`);
     }
   }
 
@@ -86,7 +86,7 @@ export class Teller {
     const verdict = string(data, "verdict");
     const call = callText(string(data, "toolName"), data.input).replace(`${this.#workspace}/`, "");
     this.say("gate", `${verdict}: ${call}  [${string(data, "rule")}]`, VERDICT_STYLE[verdict] ?? "reset");
-    if (verdict === "deny") this.quote(string(data, "reason"), "red");
+    if (verdict === "deny") this.quote(`Claude is told: ${string(data, "reason")}`, "red");
   }
 
   #trouble(what: string, data: Data): void {
@@ -105,11 +105,21 @@ export class Teller {
   }
 }
 
-/** The lines of a test run that say what failed: its first failure, cut to a screenful. */
+/** The lines of a test run that say what failed: its first failure without the stack, cut to a few lines. */
 function telling(output: string): string {
   const lines = output.trimEnd().split("\n");
-  const failure = lines.findIndex((line) => /^\s*(not ok|✖)/.test(line));
-  return lines.slice(Math.max(0, failure), Math.max(0, failure) + EVIDENCE_LINES).join("\n");
+  const failure = lines.slice(
+    Math.max(
+      0,
+      lines.findIndex((line) => /^\s*(not ok|✖)/.test(line)),
+    ),
+  );
+  const stack = failure.findIndex((line) => /^\s*(stack:|at )/.test(line));
+  const told = failure.slice(0, stack < 0 ? failure.length : stack);
+  return told
+    .filter((line) => !/^\s*(---|duration_ms:.*|location:.*)$/.test(line))
+    .slice(0, EVIDENCE_LINES)
+    .join("\n");
 }
 
 /** The part of a tool's input that a person wants to see. */

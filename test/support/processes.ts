@@ -21,14 +21,15 @@ export const MARK_NAME = "E2E_MARK";
 
 /** Live processes that inherited `E2E_MARK=mark`. */
 export function processesWithMark(mark: string): ProcessInfo[] {
-  if (process.platform === "darwin")
-    return listByPs().filter((found) => found.command.includes(`${MARK_NAME}=${mark}`));
-  const wanted = `\0${MARK_NAME}=${mark}\0`;
+  return processesWithEnvironment(`${MARK_NAME}=${mark}`);
+}
+
+/** Live processes whose environment holds `fragment`, for instance the path of a temporary folder. */
+export function processesWithEnvironment(fragment: string): ProcessInfo[] {
+  if (process.platform === "darwin") return listByPs().filter((found) => found.command.includes(fragment));
   const found: ProcessInfo[] = [];
   for (const entry of readdirSync("/proc")) {
-    if (!/^\d+$/.test(entry)) continue;
-    const environment = readProc(entry, "environ");
-    if (!environment || !`\0${environment}\0`.includes(wanted)) continue;
+    if (!/^\d+$/.test(entry) || !readProc(entry, "environ")?.includes(fragment)) continue;
     const info = processInfo(Number(entry));
     if (info && info.state !== "Z" && info.state !== "X") found.push(info);
   }
