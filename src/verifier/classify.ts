@@ -12,12 +12,15 @@ export interface Verdict {
   message: string;
 }
 
+/** `byLoader`: the run time's own loader complained, not a compiler or bundler. */
+export type ForeignModule = (name: string, byLoader: boolean) => boolean;
+
 export interface ClassifyFacts {
   /** As the person gave it. */
   text: string;
   timeoutMs: number;
   /** Says whether a module that was not found is a missing dependency (not a file that the worker should have made). */
-  isForeignModule?: (name: string) => boolean;
+  isForeignModule?: ForeignModule;
 }
 
 export function classify(run: CommandRun, facts: ClassifyFacts): Verdict {
@@ -70,12 +73,14 @@ const MISSING = [
 const TEST_RAN =
   /^\s*(?:(?:not )?ok \d+|# tests [1-9]|✔|✖|✓|✗|×|PASS\b|FAIL\b|--- (?:PASS|FAIL)|test \S+ \.\.\. |Ran [1-9]\d* tests?|\d+ passing|\d+ failing|Tests?:?\s|=+ .*\d+ (?:passed|failed|errors?))/m;
 
-function missingModule(tail: string, isForeign: (name: string) => boolean): string | undefined {
+function missingModule(tail: string, isForeign: ForeignModule): string | undefined {
   if (TEST_RAN.test(tail)) return undefined;
+  const byLoader = /MODULE_NOT_FOUND|Require stack:|ModuleNotFoundError|: No module named /.test(tail);
   for (const pattern of MISSING) {
     const name = pattern.exec(tail)?.[1];
     // A relative or absolute path, a subpath import or an alias is the project's own file: the worker's business.
-    if (name !== undefined && !/^[./#~]|^@\/|^file:|^[A-Za-z]:[\\/]/.test(name) && isForeign(name)) return name;
+    if (name !== undefined && !/^[./#~]|^@\/|^file:|^[A-Za-z]:[\\/]/.test(name) && isForeign(name, byLoader))
+      return name;
   }
   return undefined;
 }

@@ -57,12 +57,19 @@ export async function openCleanTree(
     }
     const cwd = join(target, snapshot.repo.prefix);
     await mkdir(cwd, { recursive: true });
-    return { ok: true, tree: { cwd, findings: made.findings, leftBehind: made.leftBehind, remove } };
+    return { ok: true, tree: { cwd, findings: few(made.findings), leftBehind: made.leftBehind, remove } };
   } catch (error) {
     await remove();
     const message = error instanceof Error ? error.message : String(error);
     return failure("clean-failed", `The clean worktree could not be made: ${message}. Use --verify-in workspace.`);
   }
+}
+
+/** A monorepo has a dependency folder in each package: the first ones are named, the rest is counted. */
+function few(findings: VerifyFinding[]): VerifyFinding[] {
+  if (findings.length <= 20) return findings;
+  const detail = `${findings.length - 20} more folders were carried; the tree id does not cover them.`;
+  return [...findings.slice(0, 20), { kind: "not-covered", detail }];
 }
 
 type Made = Result<{ findings: VerifyFinding[]; leftBehind: string[] }>;

@@ -4,6 +4,7 @@
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { ForeignModule } from "./classify.ts";
 
 const MAX_CHANGED_READ = 200;
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -17,7 +18,7 @@ export async function foreignModules(
   cwd: string,
   changed: readonly string[],
   commands: readonly string[],
-): Promise<(name: string) => boolean> {
+): Promise<ForeignModule> {
   const manifests = await Promise.all(
     [
       "package.json",
@@ -36,7 +37,7 @@ export async function foreignModules(
   }
   const own = new Set((await readdir(cwd).catch(() => [])).map((name) => name.replace(/\.[a-z]+$/i, "")));
   const packageName = /"name"\s*:\s*"([^"]+)"/.exec(manifests[0] ?? "")?.[1];
-  return (name) => {
+  return (name, byLoader) => {
     const top = name.startsWith("@") ? name.split("/").slice(0, 2).join("/") : (name.split(/[/.]/)[0] ?? name);
     if (top === packageName || own.has(top)) return false;
     const python = !commands.some((text) => /\b(?:node|npm|npx|pnpm|yarn|bun|tsx|jest|vitest|mocha|deno)\b/.test(text));
@@ -45,7 +46,7 @@ export async function foreignModules(
     if (declared || asTool) return true;
     if (texts.some((text) => mentions(text, top))) return false;
     // An undeclared Python name is as often the module that the task is about; an undeclared Node package never is.
-    return !python;
+    return byLoader && !python;
   };
 }
 

@@ -18,7 +18,7 @@ import type { Failure } from "../core/result.ts";
 import type { CgroupMode } from "../platform/containment/index.ts";
 import type { ChangedFile } from "./changed-files.ts";
 import { changesBetween, summarize } from "./changed-files.ts";
-import { classify } from "./classify.ts";
+import { classify, type ForeignModule } from "./classify.ts";
 import { removeFolder } from "./clean-folder.ts";
 import { type CleanTree, openCleanTree } from "./clean-tree.ts";
 import { verifyEnvironment } from "./environment.ts";
@@ -180,7 +180,7 @@ function leftBehind(tree: CleanTree): VerifyFinding[] {
 
 interface CommandScope extends RunScope {
   cwd: string;
-  isForeignModule: (name: string) => boolean;
+  isForeignModule: ForeignModule;
 }
 
 async function runCommands(

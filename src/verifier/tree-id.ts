@@ -4,7 +4,19 @@
  * index, refs and object database are not written to. Outside git: a content hash (content-id.ts).
  */
 import { createHash, randomBytes } from "node:crypto";
-import { copyFile, lstat, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Result } from "../core/result.ts";
@@ -92,20 +104,28 @@ export async function snapshotRepo(
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.hostEnv === undefined ? {} : { hostEnv: options.hostEnv }),
   };
-  const result = await fillIndex(repo, store, indexFile, run);
-  if (!result.ok) {
+  // A file that vanishes while git looks at it makes git give up; the next look sees the tree without it.
+  for (let left = 2; ; left--) {
+    const result = await fillIndex(repo, store, indexFile, run);
+    if (result.ok) return result;
     await rm(indexFile, { force: true });
     await rm(`${indexFile}.lock`, { force: true });
+    if (result.reason !== "git-failed" || left === 0) return result;
   }
-  return result;
 }
 
 async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOptions): Promise<Result<GitSnapshot>> {
   const real = join(repo.gitDir, "index");
-  const realBytes = await readFile(real).catch(() => Buffer.alloc(0));
-  const key = createHash("sha256").update(realBytes).digest("hex");
+  await rm(indexFile, { force: true });
+  // Copied first and hashed then, so that key and copy are of one moment.
+  const hasIndex = await copyIndex(real, indexFile).then(
+    () => true,
+    () => false,
+  );
+  const key = createHash("sha256")
+    .update(hasIndex ? await readFile(indexFile) : "")
+    .digest("hex");
   const reused = await reuse(store, key, indexFile);
-  if (!reused && realBytes.length > 0) await writeFile(indexFile, realBytes, { mode: 0o600 });
 
   const notes: TreeNote[] = repo.disabledFilters.map((name) => ({
     kind: "filter-off",
@@ -142,7 +162,7 @@ async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOp
   if (!written.ok) return written;
   await keep(store, key, indexFile);
   const id = written.stdout.toString("utf8").trim();
-  return { ok: true, id, notes, repo, indexFile, options: run };
+  return { ok: true, id, notes: notes.slice(0, 50), repo, indexFile, options: run };
 }
 
 /** Turns git's "could not add" lines (git 2.39 to 2.51, LC_ALL=C) into notes. */
@@ -189,7 +209,7 @@ interface Store {
   objects: string;
 }
 
-/** One folder per work tree: `<scratchDir>/<hash>/{objects,index,key}`. */
+/** One folder per work tree: `<scratchDir>/<hash>/{objects,kept.<hash>}`. */
 async function openStore(repo: Repo, scratchDir: string): Promise<Store> {
   const name = createHash("sha256").update(`${repo.root}\0${repo.gitDir}`).digest("hex").slice(0, 16);
   const folder = join(scratchDir, name);
@@ -201,20 +221,38 @@ async function openStore(repo: Repo, scratchDir: string): Promise<Store> {
 
 /** Starts from the last scratch index when the real index is still the one that it was made from. */
 async function reuse(store: Store, key: string, indexFile: string): Promise<boolean> {
-  const kept = await readFile(join(store.folder, "key"), "utf8").catch(() => "");
-  if (kept !== key) return false;
-  return copyFile(join(store.folder, "index"), indexFile).then(
+  return copyIndex(join(store.folder, `kept.${key}`), indexFile).then(
     () => true,
     () => false,
   );
 }
 
-/** The index goes first: a crash in between leaves an old key, which only means a new start. */
+/** The name says which real index it belongs to, so that two calls at once cannot mix theirs up. */
 async function keep(store: Store, key: string, indexFile: string): Promise<void> {
-  const temporary = `${indexFile}.keep`;
-  await rm(join(store.folder, "key"), { force: true });
-  await copyFile(indexFile, temporary);
-  await rename(temporary, join(store.folder, "index"));
-  await writeFile(`${indexFile}.key`, key, { mode: 0o600 });
-  await rename(`${indexFile}.key`, join(store.folder, "key"));
+  const name = `kept.${key}`;
+  await copyIndex(indexFile, `${indexFile}.keep`);
+  await rename(`${indexFile}.keep`, join(store.folder, name));
+  for (const other of await readdir(store.folder)) {
+    const path = join(store.folder, other);
+    const old = /^kept\./.test(other) ? other !== name : /^index\./.test(other) && (await isOld(path));
+    if (old) await rm(path, { force: true });
+  }
+}
+
+/** A scratch index of a process that died: nobody works with one for an hour. */
+async function isOld(path: string): Promise<boolean> {
+  const stat = await lstat(path).catch(() => undefined);
+  return stat !== undefined && Date.now() - stat.mtimeMs > 3_600_000;
+}
+
+/**
+ * A copy that is never younger than its source. git takes an entry for changed when its file is as young as the index
+ * ("racy git", git 2.39 Documentation/technical/racy-git.txt); a younger copy would lose that and miss a change that was
+ * made in the same clock tick.
+ */
+async function copyIndex(from: string, to: string): Promise<void> {
+  const { mtimeMs } = await stat(from);
+  await copyFile(from, to);
+  const seconds = (Math.floor(mtimeMs) - 1) / 1000;
+  await utimes(to, seconds, seconds);
 }
