@@ -1,12 +1,17 @@
 /** Turns what happens into lines for people: events of the task's log, in the order in which they were recorded. */
 import type { LogEvent } from "./follow.ts";
-import { oneLine, type Paint, visible } from "./paint.ts";
+import { type Paint, wrap } from "./paint.ts";
 
 type Data = LogEvent["data"];
 type Style = Parameters<Paint>[0];
 
 /** Lines of a verification's output that are shown. */
 const EVIDENCE_LINES = 8;
+
+/** Columns before the text: seconds, who. */
+const MARGIN = 19;
+/** Lines that one thing may fill. */
+const LINES = 4;
 
 const VERDICT_STYLE: Readonly<Record<string, Style>> = {
   allow: "green",
@@ -56,19 +61,22 @@ export class Teller {
     this.#workspace = workspace;
   }
 
-  /** One line: seconds since the start, who, what. */
+  /** Seconds since the start, who, what. */
   say(who: string, what: string, style: Style = "reset"): void {
     const seconds = `${((performance.now() - this.#started) / 1000).toFixed(1)}s`.padStart(6);
-    const room = this.#paint.columns - 20;
-    this.#write(
-      `${this.#paint("dim", seconds)}  ${this.#paint("bold", who.padEnd(10))} ${this.#paint(style, oneLine(what, room))}`,
-    );
+    const [first = "", ...more] = wrap(what, this.#paint.columns - MARGIN, LINES);
+    const lead = `${this.#paint("dim", seconds)}  ${this.#paint("bold", who.padEnd(MARGIN - 9))}`;
+    this.#write(`${lead} ${this.#paint(style, first)}`);
+    for (const line of more) this.#write(`${" ".repeat(MARGIN)}${this.#paint(style, line)}`);
   }
 
   /** Lines that belong to the one before. */
   quote(text: string, style: Style = "dim"): void {
-    for (const line of text.split("\n")) {
-      this.#write(`${" ".repeat(19)}${this.#paint(style, `│ ${visible(line).slice(0, this.#paint.columns - 22)}`)}`);
+    for (const paragraph of text.split("\n")) {
+      const indent = /^ */.exec(paragraph)?.[0] ?? "";
+      for (const line of wrap(paragraph, this.#paint.columns - MARGIN - 2 - indent.length, LINES)) {
+        this.#write(`${" ".repeat(MARGIN)}${this.#paint(style, `│ ${indent}${line}`)}`);
+      }
     }
   }
 
