@@ -28,6 +28,8 @@ export interface DriveOptions {
   executable: ExecutableFacts;
   /** What the worker gets beside the lab's own environment. */
   env?: Readonly<Record<string, string>>;
+  /** Instead of a complete environment: the host's, of which the adapter passes on what it should. */
+  hostEnv?: Readonly<Record<string, string>>;
   transport?: TransportName;
   input?: Partial<WorkerStartInput>;
   deps?: Partial<WorkerDeps>;
@@ -62,7 +64,7 @@ export async function drive(options: DriveOptions): Promise<Driven> {
     sessionId: randomUUID(),
     resume: false,
     trust: "user",
-    env: { ...lab.env, ...options.env },
+    ...(options.hostEnv === undefined ? { env: { ...lab.env, ...options.env } } : {}),
     workerEnvNames: [],
     tmpDir: await mkdtemp(join(lab.tmp, "worker-")),
     cgroup: "auto",
@@ -73,7 +75,11 @@ export async function drive(options: DriveOptions): Promise<Driven> {
   const worker = createWorker(
     options.transport ?? "claude-jsonl",
     input,
-    systemDeps({ redactor: plainRedactor, ...options.deps }),
+    systemDeps({
+      redactor: plainRedactor,
+      ...(options.hostEnv === undefined ? {} : { hostEnv: options.hostEnv }),
+      ...options.deps,
+    }),
   );
   const events: WorkerEvent[] = [];
   worker.subscribe((event) => {

@@ -83,6 +83,7 @@ export class PipeWorker implements WorkerAdapter {
       mode: input.cgroup,
       tmpDir: input.tmpDir,
     });
+    if (!spawned.ok && spawned.reason === "already-started") return spawned;
     if (!spawned.ok || this.#process.isEnding) {
       await this.#process.stop({ kind: "now", graceMs: 0 });
       return spawned.ok ? stopped() : spawned;

@@ -63,6 +63,15 @@ const wideLine = afterPrompt(async (claude, options) => {
   claude.result();
 });
 
+/** A4: one assistant message of `pieces` ([text, count]); so that a test can put a text anywhere in a line. */
+const builtText = afterPrompt(async (claude, options) => {
+  const text = options.pieces.map(([piece, count]) => piece.repeat(count)).join("");
+  claude.raw(
+    `{"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"${text}"}]}}\n`,
+  );
+  claude.result();
+});
+
 /** Many small events. */
 const flood = afterPrompt(async (claude, options) => {
   for (let sent = 0; sent < options.count; sent += 1000) {
@@ -276,6 +285,7 @@ async function text(claude) {
 
 export const scenarios = {
   breaksOff,
+  builtText,
   bytewise,
   cancelled,
   chatters,
