@@ -5,14 +5,14 @@ import { describe, type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { readEvents, verifyLog } from "../../src/store/log-reader.ts";
 import { openEventLog } from "../../src/store/open-log.ts";
-import { mustBeOk, newLog, newTaskId, note, openLog, tempFolder } from "./temp-store.ts";
+import { memoryFolder, mustBeOk, newLog, newTaskId, note, openLog } from "./temp-store.ts";
 
 const LF = 10;
 
 /** A log of `count` records and its bytes. */
 async function sample(t: TestContext, count: number) {
   const taskId = newTaskId();
-  const folder = tempFolder(t);
+  const folder = memoryFolder(t);
   const { path, log } = newLog(folder, { taskId });
   for (let i = 1; i <= count; i += 1) mustBeOk(log.append([note(`record ${i} \u00fc \ud83d\ude00 ${"x".repeat(i)}`)]));
   mustBeOk(await log.close());

@@ -1,5 +1,5 @@
 /** A state folder of its own for one test, and what the tests of the store build in it. */
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -14,6 +14,14 @@ const ids = createIds();
 
 export function tempFolder(t: TestContext): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "pcs-store-")));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** On a memory file system where there is one: for tests that make thousands of files durable. */
+export function memoryFolder(t: TestContext): string {
+  if (!existsSync("/dev/shm")) return tempFolder(t);
+  const folder = mkdtempSync("/dev/shm/pcs-store-");
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -42,6 +50,15 @@ export function holderOf(taskId: string): HolderInfo {
 
 export function note(text: string): EventInput {
   return { type: "note", data: { text } };
+}
+
+export function reasonOf(outcome: { ok: true } | { ok: false; reason: string }): string {
+  return outcome.ok ? "ok" : outcome.reason;
+}
+
+/** A person must see what, why and what to do, on one line. */
+export function isPlainSentence(message: string): boolean {
+  return /^[^\n]{20,700}$/.test(message) && !/undefined|\[object|Error:/.test(message);
 }
 
 export function openLog(path: string, options: Partial<OpenLogOptions> & { taskId: string }): OpenedLog {
