@@ -1,10 +1,16 @@
 /** A verifier in a lab, a redactor that hides one value made at run time, and short ways to say what is expected. */
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, copyFile, mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Redactor } from "../../src/core/contracts/redaction.ts";
 import type { VerifyReport, VerifySpec } from "../../src/core/contracts/verifier.ts";
 import { createVerifier, type FreezeInput, freezeVerification, type VerifyOptions } from "../../src/verifier/index.ts";
 import type { Lab } from "../support/workspace.ts";
+
+const run = promisify(execFile);
 
 /** Hides `secret` wherever it is cut; holds back at most its length. */
 export function hiding(secret: string): Redactor {
@@ -78,15 +84,17 @@ export async function script(path: string, text: string, mode = 0o755): Promise<
   return path;
 }
 
-/** `git add -A && git write-tree` with a plain copy of the index: what the contract says a tree id is. */
+/**
+ * `git add -A && git write-tree` with a copy of the index: what the contract says a tree id is. The copy is made older
+ * than its source, because git trusts a file that is older than the index (a plain copy misses edits of the same tick).
+ */
 export async function plainTree(lab: Lab, cwd: string): Promise<string> {
-  const { execFile } = await import("node:child_process");
-  const { promisify } = await import("node:util");
-  const { copyFile } = await import("node:fs/promises");
-  const run = promisify(execFile);
   const gitDir = (await lab.git(cwd, "rev-parse", "--absolute-git-dir")).trim();
-  const index = join(lab.root, `plain-${Math.random().toString(36).slice(2)}`);
-  await copyFile(join(gitDir, "index"), index).catch(() => undefined);
+  const index = join(lab.root, `plain-${randomUUID()}`);
+  if (existsSync(join(gitDir, "index"))) {
+    await copyFile(join(gitDir, "index"), index);
+    await utimes(index, 0, 0);
+  }
   const env = { ...lab.env, GIT_INDEX_FILE: index };
   await run("git", ["add", "-A"], { cwd, env });
   return (await run("git", ["write-tree"], { cwd, env })).stdout.trim();

@@ -199,6 +199,18 @@ describe("repeats that reuse the scratch index see the same as a fresh look", ()
   });
 });
 
+test("an edit of the same size in the very clock tick of the index is seen", async (t) => {
+  const lab = await createLab(t);
+  const cwd = await lab.repo({ "a.txt": "0\n" });
+  const seen = new Set<string>();
+  for (let value = 1; value <= 9; value++) {
+    await lab.git(cwd, "add", "-A");
+    await writeFile(join(cwd, "a.txt"), `${value}\n`);
+    seen.add(await idOf(cwd, lab));
+  }
+  assert.equal(seen.size, 9);
+});
+
 describe("git's own ways of looking away do not hide content", () => {
   for (const flag of ["--assume-unchanged", "--skip-worktree"]) {
     test(flag, async (t) => {
