@@ -86,14 +86,14 @@ export async function script(path: string, text: string, mode = 0o755): Promise<
 
 /**
  * `git add -A && git write-tree` with a copy of the index: what the contract says a tree id is. The copy is made older
- * than its source, because git trusts a file that is older than the index (a plain copy misses edits of the same tick).
+ * than its source, because git trusts a file that is older than the index (a plain copy misses edits of the same tick; time 0 would mean "unknown").
  */
 export async function plainTree(lab: Lab, cwd: string): Promise<string> {
   const gitDir = (await lab.git(cwd, "rev-parse", "--absolute-git-dir")).trim();
   const index = join(lab.root, `plain-${randomUUID()}`);
   if (existsSync(join(gitDir, "index"))) {
     await copyFile(join(gitDir, "index"), index);
-    await utimes(index, 0, 0);
+    await utimes(index, 1, 1);
   }
   const env = { ...lab.env, GIT_INDEX_FILE: index };
   await run("git", ["add", "-A"], { cwd, env });
