@@ -14,10 +14,10 @@
 
 export { type ContainmentFacts, describeContainment } from "./describe.ts";
 export { countProcesses, type Leftover, leftovers, listRemaining } from "./inspect.ts";
+export type { LeaderExit } from "./launcher.ts";
 export {
   type CgroupMode,
   type ContainedProcess,
-  type LeaderExit,
   type SpawnContainedInput,
   spawnContained,
 } from "./spawn.ts";

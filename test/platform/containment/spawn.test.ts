@@ -140,6 +140,53 @@ for (const { name, file, reason } of [
   });
 }
 
+for (const { name, tmpDir } of [
+  { name: "the root", tmpDir: "/" },
+  { name: "a top folder", tmpDir: "/tmp" },
+  { name: "the working directory", tmpDir: "/usr/share" },
+  { name: "a folder around the working directory", tmpDir: "/usr/share/../share" },
+  { name: "a folder with a trailing slash, behind which a link would be followed", tmpDir: "/nowhere/at/all/" },
+  { name: "a relative folder", tmpDir: "nowhere/at/all" },
+]) {
+  test(`${name} is refused as a temporary folder that the guardian may remove`, async () => {
+    const spawned = await spawnContained({
+      file: "/bin/sh",
+      args: [],
+      cwd: "/usr/share",
+      env: {},
+      mode: "off",
+      tmpDir,
+    });
+    assert.ok(!spawned.ok);
+    assert.equal(spawned.reason, "bad-tmp-dir");
+  });
+}
+
+test("what a program prints before anyone reads is kept, and nothing of it is read ahead without bound", async (t) => {
+  const place = await ground(t);
+  const spawned = await spawnContained({
+    file: "/bin/sh",
+    args: ["-c", 'echo first; echo $$ >>"$PIDS"; n=0; while [ $n -lt 20000 ]; do n=$((n + 1)); echo "line $n"; done'],
+    cwd: place.root,
+    env: treeEnv(place.root),
+    mode: "off",
+  });
+  assert.ok(spawned.ok);
+  const { process: tree } = spawned;
+  place.defer(async () => {
+    await tree.stop({ kind: "now", graceMs: 0 });
+    await tree.settled;
+  });
+  await tree.release();
+  await place.complete(1);
+  // Many turns of the event loop have passed. The pipe is full now, and the program waits for a reader.
+  assert.ok(tree.stdout.readableLength <= 128 * 1024, `${tree.stdout.readableLength} bytes`);
+  const lines = (await within(text(tree.stdout), 15_000, "the output's end")).trimEnd().split("\n");
+  assert.equal(lines.length, 20_001);
+  assert.equal(lines[0], "first");
+  assert.equal(lines.at(-1), "line 20000");
+});
+
 test("a folder that does not exist is refused and leaves nothing behind", async () => {
   const before = supervisorCgroups();
   const spawned = await spawnContained({ file: "/bin/sh", args: [], cwd: "/nowhere", env: {}, mode: "auto" });
