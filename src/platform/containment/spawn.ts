@@ -46,7 +46,7 @@ export interface ContainedProcess {
   pid: number;
   /** `null` with `stdin: "ignore"`. */
   stdin: Writable | null;
-  /** Nothing is read before someone listens. */
+  /** Listen to both before `release()`: Node drops what nobody listens to when the leader ends. */
   stdout: Readable;
   stderr: Readable;
   /** What to look for, complete from the start. A guardian that was replaced shows here. */
