@@ -4,7 +4,9 @@ import type { Place } from "./place.ts";
 import { isMetavariable, isNumber, isPlaceholder, isProse, isUuid, looksRandom } from "./shape.ts";
 import type { Value } from "./values.ts";
 
-const ALGORITHM = /^(?:sha|md|aes|rsa|hs|rs|es|ps|utf|base|oauth|bcrypt|argon|ed|ecdsa|x|v|http|tls|k)[-_]?\d{1,4}\w{0,4}$/i;
+const ALGORITHM =
+  /^(?:sha|md|aes|rsa|hs|rs|es|ps|utf|base|oauth|bcrypt|argon|ed|ecdsa|x|v|http|tls|k)[-_]?\d{1,4}\w{0,4}$/i;
+const SCHEME = /^(?:Bearer|Basic|Token)\s+/i;
 const ENVIRONMENT_NAME = /^[A-Z][A-Z0-9_]*$/;
 
 export interface Candidate {
@@ -17,9 +19,11 @@ export interface Candidate {
 
 export function isSecretValue(candidate: Candidate): boolean {
   const { secret, place, value, text } = candidate;
-  if (isPlaceholder(text) || isPlaceholder(text.replace(/^(?:Bearer|Basic|Token)\s+/i, ""))) return false;
-  if (value.isQuoted && isProse(text)) return false;
-  if (!value.isQuoted && value.next === 40) return false; // a call
+  if (text.length < 4 || (!value.isQuoted && value.next === 40)) return false; // a call
+  const mayBeCode = !place.isQuery;
+  if (isPlaceholder(text, mayBeCode)) return false;
+  if (value.isQuoted && (isProse(text) || (SCHEME.test(text) && isPlaceholder(text.replace(SCHEME, ""), mayBeCode))))
+    return false;
   switch (secret.strength) {
     case "strong":
       return isStrongValue(candidate);
@@ -59,7 +63,12 @@ function isPasswordLike(text: string): boolean {
   const hasLetter = /[A-Za-z]/.test(text);
   const hasMark = /[!#$%&*+=?@^~]/.test(text);
   const hasDigit = /\d/.test(text);
-  return hasLetter && (hasDigit || hasMark) && !/^[a-z0-9]+(?:[-_.][a-z0-9]+)+$/.test(text) && !/^[\w.-]+@[\w.-]+$/.test(text);
+  return (
+    hasLetter &&
+    (hasDigit || hasMark) &&
+    !/^[a-z0-9]+(?:[-_.][a-z0-9]+)+$/.test(text) &&
+    !/^[\w.-]+@[\w.-]+$/.test(text)
+  );
 }
 
 function isRandomOrId(text: string): boolean {

@@ -36,19 +36,12 @@ const COMMON = table();
 function table(): Uint8Array {
   const common = new Uint8Array(32 * 32);
   FOLLOWERS.forEach((followers, first) => {
-    for (const second of followers) common[first * 32 + (second.charCodeAt(0) - 97)] = 1;
+    for (const second of followers) common[((first + 1) << 5) | (second.charCodeAt(0) & 31)] = 1;
   });
   return common;
 }
 
-/** Number of letter pairs in `text[from, to)` (letters only, any case) that words hardly ever have. */
-export function rarePairs(text: string, from: number, to: number): number {
-  let rare = 0;
-  let previous = -1;
-  for (let i = from; i < to; i++) {
-    const letter = (text.charCodeAt(i) | 32) - 97;
-    if (previous >= 0 && COMMON[previous * 32 + letter] !== 1) rare++;
-    previous = letter;
-  }
-  return rare;
+/** Whether words hardly ever have the second letter after the first (code units of letters, any case). */
+export function isRarePair(first: number, second: number): boolean {
+  return COMMON[((first & 31) << 5) | (second & 31)] !== 1;
 }

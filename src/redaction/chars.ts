@@ -15,12 +15,15 @@ export const AFTER_NAME = 64;
 /** Quotes and line ends: they close a cookie header. */
 export const CLOSING = 128;
 
+/** `=`, `:` and quotes: what follows a name in an assignment. */
+export const SIGN = 256;
+
 export type CharTable = Uint8Array;
 
 const SIZE = 65_536;
 
 /** One table for the hot loop: the bits above for every code unit. */
-export const KIND: CharTable = kinds();
+export const KIND: Uint16Array = kinds();
 
 /** Table with 1 for every character of a class written like a regular expression's (`a-z0-9_`). */
 export function charTable(spec: string): CharTable {
@@ -35,8 +38,8 @@ export function charTable(spec: string): CharTable {
   return table;
 }
 
-function kinds(): CharTable {
-  const table = new Uint8Array(SIZE);
+function kinds(): Uint16Array {
+  const table = new Uint16Array(SIZE);
   table.fill(LOWER, 97, 123);
   table.fill(UPPER, 65, 91);
   table.fill(DIGIT, 48, 58);
@@ -49,8 +52,9 @@ function kinds(): CharTable {
   };
   add("\\%\u001b", ESCAPE);
   add("-.:~%\\", JOINT);
-  add("=:\"'`\\ \t\r\n,>]%<", AFTER_NAME);
+  add("=:\"'`\\ \t\r\n,>]%</", AFTER_NAME);
   add("\"'`\r\n", CLOSING);
+  add("=:\"'`\\", SIGN);
   return table;
 }
 

@@ -22,7 +22,8 @@ export function redactData(tools: DataTools, value: unknown): unknown {
 function copy(tools: DataTools, value: unknown, name: string | undefined, open: Set<object>, depth: number): unknown {
   if (typeof value === "string") return copyString(tools, value, name);
   if (typeof value === "number" || typeof value === "bigint") return copyNumber(tools, value, name);
-  if (typeof value !== "object" || value === null) return typeof value === "function" || typeof value === "symbol" ? undefined : value;
+  if (typeof value !== "object" || value === null)
+    return typeof value === "function" || typeof value === "symbol" ? undefined : value;
   if (open.has(value)) return "[circular]";
   if (depth >= MAX_DEPTH) return "[too deep]";
   open.add(value);
@@ -31,12 +32,19 @@ function copy(tools: DataTools, value: unknown, name: string | undefined, open: 
   return result;
 }
 
-function copyObject(tools: DataTools, value: object, name: string | undefined, open: Set<object>, depth: number): unknown {
+function copyObject(
+  tools: DataTools,
+  value: object,
+  name: string | undefined,
+  open: Set<object>,
+  depth: number,
+): unknown {
   if (Array.isArray(value)) {
     return value.map((item: unknown, index) => copy(tools, item, name ?? nameBefore(value, index), open, depth + 1));
   }
   if (value instanceof Error) return copyError(tools, value, open, depth);
-  if ("toJSON" in value && typeof value.toJSON === "function") return copy(tools, value.toJSON(), name, open, depth + 1);
+  if ("toJSON" in value && typeof value.toJSON === "function")
+    return copy(tools, value.toJSON(), name, open, depth + 1);
   const entries: [string, unknown][] = Object.entries(value);
   const announced = announcedName(value);
   const result: Record<string, unknown> = {};
@@ -65,9 +73,13 @@ function childName(key: string, item: unknown, parent: string | undefined): stri
 function announcedName(value: object): string | undefined {
   for (const field of NAME_FIELDS) {
     const name: unknown = Object.hasOwn(value, field) ? Reflect.get(value, field) : undefined;
-    if (typeof name === "string" && name.length <= 80 && secretName(name)?.strength !== undefined) return name;
+    if (typeof name === "string" && name.length <= 80 && isValueName(name)) return name;
   }
   return undefined;
+}
+
+function isValueName(name: string): boolean {
+  return typeof secretName(name) === "object";
 }
 
 /** In lists: the value after `--token`, after `Authorization`. */
@@ -79,20 +91,23 @@ function nameBefore(list: readonly unknown[], index: number): string | undefined
 
 function copyString(tools: DataTools, value: string, name: string | undefined): string {
   if (name !== undefined && value.length > 0) {
-    if (/^(?:proxy-)?authorization$/i.test(name) || /^(?:set-)?cookie$/i.test(name)) return headerValue(tools, name, value);
     const secret = secretName(name);
+    if (secret === "authorization" || secret === "cookie") return afterPrefix(tools, `${name}: `, value);
     if (secret && secret.strength !== "query") {
-      const place: Place = { by: name.startsWith("-") ? "flag" : ":", at: 0, isTight: false, nameQuote: '"', isQuery: false, isFlag: false };
+      const place: Place = {
+        by: name.startsWith("-") ? "flag" : ":",
+        at: 0,
+        isTight: false,
+        nameQuote: '"',
+        isQuery: false,
+        isFlag: false,
+      };
       const span = { start: 0, end: value.length, isQuoted: true, isOpen: false, next: -1 };
       if (isSecretValue({ name, secret, place, value: span, text: value })) return tools.mark(secret.kind, value);
     }
     if (/^--?(?:u|user|proxy-user)$/i.test(name)) return afterPrefix(tools, `curl ${name} `, value);
   }
   return tools.text(value);
-}
-
-function headerValue(tools: DataTools, name: string, value: string): string {
-  return afterPrefix(tools, `${name}: `, value);
 }
 
 /** Redacts the value as if the prefix stood before it. */
@@ -105,12 +120,14 @@ function afterPrefix(tools: DataTools, prefix: string, value: string): string {
 function copyNumber(tools: DataTools, value: number | bigint, name: string | undefined): unknown {
   const secret = name === undefined ? undefined : secretName(name);
   const text = String(value);
-  const isSecret = secret?.strength === "strong" && secret.kind === "password" && text.length >= 4;
+  const isSecret =
+    typeof secret === "object" && secret.strength === "strong" && secret.kind === "password" && text.length >= 4;
   return isSecret ? tools.mark(secret.kind, text) : value;
 }
 
 /** A key named `__proto__` is data too. */
 function put(target: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === "__proto__") Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  if (key === "__proto__")
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   else target[key] = value;
 }

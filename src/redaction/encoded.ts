@@ -5,6 +5,7 @@ import type { Source } from "./source.ts";
 
 /** Longest stretch that is decoded at once; a longer one is decoded piece by piece. */
 export const MAX_ENCODED = 16_384;
+const MAX_STRETCH = 4_096;
 const READABLE = /^[\t\n\r\x20-\x7e]*$/;
 const STRETCH = charTable("0-9A-Za-z_.~:/?#@!$&*+,;=-");
 
@@ -21,24 +22,32 @@ const SECOND = charTable("A-HQ-Xg-nw-z0-3");
  */
 export function base64At(source: Source, start: number, find: FindInside): { hit?: Hit; checked: number } {
   for (let offset = 0; offset < 4; offset++) {
-    if (!fitsText(source.text, start + offset)) continue;
+    if (
+      !isTextAt(source.text, start + offset) ||
+      !READABLE.test(decode(source.text.slice(start + offset, start + offset + 12)))
+    )
+      continue;
     const standard = source.skip(BASE64, start, MAX_ENCODED);
     const urlSafe = source.skip(BASE64URL, start, MAX_ENCODED);
     const end = Math.max(standard, urlSafe);
-    const plain = decode(source.text.slice(start + offset, end));
-    if (!READABLE.test(plain.slice(0, 12))) continue;
-    const inside = find(plain)[0];
-    if (!inside) continue;
+    const inside = find(decode(source.text.slice(start + offset, end)))[0];
+    if (!inside) return { checked: end };
     let to = end;
     while (to - end < 2 && source.at(to) === 61) to++;
-    const hit: Hit = { start, end: to, kind: `${inside.kind}`, secret: inside.secret };
+    const hit: Hit = { ...inside, start, end: to };
     if (end - start >= MAX_ENCODED) hit.rest = standard >= urlSafe ? BASE64 : BASE64URL;
     return { hit, checked: to };
   }
   return { checked: start + 1 };
 }
 
-function fitsText(text: string, at: number): boolean {
+/** Whether the word of 16 letters and digits or more at `start` can be base64 of ASCII text, at any alignment. */
+export function fitsText(source: Source, start: number): boolean {
+  const { text } = source;
+  return isTextAt(text, start) || isTextAt(text, start + 1) || isTextAt(text, start + 2) || isTextAt(text, start + 3);
+}
+
+function isTextAt(text: string, at: number): boolean {
   for (let group = 0; group < 12; group += 4) {
     if (FIRST[text.charCodeAt(at + group)] !== 1 || SECOND[text.charCodeAt(at + group + 1)] !== 1) return false;
   }
@@ -50,35 +59,37 @@ function decode(text: string): string {
   return atob(standard.slice(0, standard.length - (standard.length % 4 === 1 ? 1 : 0)));
 }
 
-/** A stretch with `%XX` or `\u00XX` in it, decoded once, and where in the text each character came from. */
+/** A stretch with `%XX` or `\u00XX` in it, decoded once. */
 export interface Decoded {
   plain: string;
-  /** `from[i]` is where character i begins; one entry more for the end. */
-  from: number[];
   end: number;
 }
 
 export function decodeStretch(source: Source, start: number): Decoded | undefined {
-  const from: number[] = [];
-  let plain = "";
+  const codes: number[] = [];
   let at = start;
   let escapes = 0;
-  while (at - start < 4_096) {
+  while (at - start < MAX_STRETCH) {
     const code = source.at(at);
     if (code < 0) break;
     const length = escapeAt(source, at, code);
     if (length > 0) {
       const value = Number.parseInt(source.text.slice(at + (length === 3 ? 1 : 2), at + length), 16);
       if (value > 126 || (value < 32 && value !== 9 && value !== 10 && value !== 13)) break;
-      plain += String.fromCharCode(value);
+      codes.push(value);
       escapes++;
-    } else if (STRETCH[code] === 1) plain += String.fromCharCode(code);
+    } else if (STRETCH[code] === 1) codes.push(code);
     else break;
-    from.push(at);
     at += length > 0 ? length : 1;
   }
-  from.push(at);
-  return escapes > 0 ? { plain, from, end: at } : undefined;
+  return escapes > 0 ? { plain: String.fromCharCode(...codes), end: at } : undefined;
+}
+
+/** Where in the text character `index` of the stretch that begins at `start` came from. */
+export function sourceIndex(source: Source, start: number, index: number): number {
+  let at = start;
+  for (let i = 0; i < index; i++) at += Math.max(1, escapeAt(source, at, source.at(at)));
+  return at;
 }
 
 /** Length of the escape at `at`: 3 for `%2D`, 4 for `\x2d`, 6 for `\u002d`, 0 for none. */

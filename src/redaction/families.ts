@@ -142,7 +142,10 @@ export const FAMILY_START = new Uint8Array(128 * 128);
 for (const family of FAMILIES) {
   const key = startKey(family.prefix.charCodeAt(0), family.prefix.charCodeAt(1));
   const same = BY_START.get(key) ?? [];
-  BY_START.set(key, [...same, family].sort((a, b) => b.prefix.length - a.prefix.length));
+  BY_START.set(
+    key,
+    [...same, family].sort((a, b) => b.prefix.length - a.prefix.length),
+  );
   FAMILY_START[key] = 1;
 }
 FAMILY_START[startKey(101, 121)] = 1; // "ey": JSON Web Tokens, see tokens.ts

@@ -1,6 +1,7 @@
 /** Credentials whose place tells them: Authorization headers, bearer and basic words, user options, cookies. */
 import { BASE64, charTable, isBlank, isQuote, isSpace } from "./chars.ts";
 import type { Hit } from "./hit.ts";
+import { MARKER_MAX, markerEnd } from "./marker.ts";
 import { type Place, placeAfter } from "./place.ts";
 import { isMetavariable, isNumber, isPlaceholder, isUuid, looksRandom } from "./shape.ts";
 import type { Source } from "./source.ts";
@@ -54,16 +55,30 @@ export function userOptionAt(source: Source, end: number): Hit | undefined {
   const quote = source.at(at);
   const isInQuotes = isQuote(quote);
   if (isInQuotes) at++;
-  let colon = at;
-  while (colon - at < 128 && isPart(source.at(colon)) && source.at(colon) !== 58) colon++;
+  const afterMarker = markerEnd(source.slice(at, MARKER_MAX), 0);
+  let colon = afterMarker > 0 ? at + afterMarker : at;
+  while (colon - at < 256 && isPart(source.at(colon)) && source.at(colon) !== 58) colon++;
   if (source.at(colon) !== 58 || colon === at) return undefined;
   let to = colon + 1;
-  while (to - colon < MAX_CREDENTIAL && (isInQuotes ? source.at(to) !== quote && source.at(to) >= 32 : isPart(source.at(to)))) to++;
+  while (
+    to - colon < MAX_CREDENTIAL &&
+    (isInQuotes ? source.at(to) !== quote && source.at(to) >= 32 : isPart(source.at(to)))
+  )
+    to++;
+  const name = source.text.slice(at, colon);
   const password = source.text.slice(colon + 1, to);
-  if (isPlaceholder(password) || isMetavariable(password) || isNumber(password)) return undefined;
+  const isNameSecret = name.length >= 16 && afterMarker < 0 && looksRandom(name);
   const isCurl = /\b(?:curl|wget|http|https|xh|aria2c)\b[^\n]*$/.test(source.before(at, 150));
-  if (password.length < (isCurl ? 3 : 6) || (!isCurl && !looksRandom(password))) return undefined;
-  return { start: colon + 1, end: to, kind: "password", secret: password };
+  const isSecret =
+    !isPlaceholder(password, false) &&
+    !isMetavariable(password) &&
+    !isNumber(password) &&
+    (isCurl ? password.length >= 3 : password.length >= 6 && looksRandom(password));
+  if (isSecret) {
+    const start = isNameSecret ? at : colon + 1;
+    return { start, end: to, kind: "password", secret: source.text.slice(start, to) };
+  }
+  return isNameSecret ? { start: at, end: colon, kind: "api-key", secret: name } : undefined;
 }
 
 function isPart(code: number): boolean {
@@ -88,7 +103,8 @@ function listed(source: Source, from: number): Hit | undefined {
   while (to - from < 2_048) {
     const code = source.at(to);
     if (code === -1 || code < 32) break;
-    if (code === 39 || code === 96 || (code === 34 && source.text.charCodeAt(to - 1) !== 61 && !isInner(source, to))) break;
+    if (code === 39 || code === 96 || (code === 34 && source.text.charCodeAt(to - 1) !== 61 && !isInner(source, to)))
+      break;
     if (code === 92 && source.at(to + 1) !== 34) break;
     to += code === 92 ? 2 : 1;
   }
@@ -131,7 +147,7 @@ const COOKIE_SECRET = /(?:sid|sess|auth|token|csrf|xsrf|jwt|login|remember|secre
 
 /** A `name=value` pair of a cookie header; `nameEnd` is where its `=` stands. */
 export function cookiePairAt(source: Source, nameStart: number, nameEnd: number): Hit | undefined {
-  const name = /[\w.-]*$/.exec(source.before(nameEnd, 64))?.[0] ?? source.text.slice(nameStart, nameEnd);
+  const name = source.text.slice(nameStart, nameEnd);
   if (COOKIE_ATTRIBUTE.test(name)) return undefined;
   const place: Place = { by: "=", at: nameEnd + 1, isTight: true, nameQuote: "", isQuery: false, isFlag: false };
   const value: Value = valueAt(source, place, 4_096);

@@ -62,7 +62,8 @@ export function knownFinder(values: readonly string[]): KnownFinder | undefined 
       }
       const start = at - (window - BLOCK);
       const match = longestMatch(candidates.get(bucket) ?? [], text, start, end);
-      if (match) merge(found, { start: escapedStart(text, start, from), end: start + match.text.length, value: match.value });
+      if (match)
+        merge(found, { start: escapedStart(text, start, from), end: start + match.text.length, value: match.value });
       at++;
     }
     return found;
@@ -95,10 +96,11 @@ function longestMatch(candidates: readonly Pattern[], text: string, start: numbe
   return best;
 }
 
+/** Overlapping occurrences become one, up to a length that bounds what a stream holds back. */
 function merge(found: Occurrence[], next: Occurrence): void {
   const last = found[found.length - 1];
-  if (last && next.start < last.end) last.end = Math.max(last.end, next.end);
-  else found.push(next);
+  if (!last || next.start >= last.end) found.push(next);
+  else if (next.end - last.start <= 2 * MAX_KNOWN) last.end = Math.max(last.end, next.end);
 }
 
 /** An occurrence that begins with the second character of an escape takes the whole escape: JSON stays JSON. */
@@ -148,7 +150,9 @@ function percentEncoded(value: string): string[] {
 }
 
 function percentAll(value: string): string {
-  return [...new TextEncoder().encode(value)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
+  return [...new TextEncoder().encode(value)]
+    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`)
+    .join("");
 }
 
 /** The characters that base64 of any text around the value has in common, for each place in a group of three bytes. */

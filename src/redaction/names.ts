@@ -107,10 +107,11 @@ const QUALIFIERS =
 
 const LONGEST_NAME = 80;
 const MEMORY = 2_000;
-const known = new Map<string, SecretName | undefined>();
+type Announced = SecretName | "authorization" | "cookie" | undefined;
+const known = new Map<string, Announced>();
 
 /** What a name announces, or undefined. Remembers the last couple of thousand names. */
-export function secretName(name: string): SecretName | undefined {
+export function secretName(name: string): Announced {
   if (name.length > LONGEST_NAME) return secretName(name.slice(-LONGEST_NAME));
   if (known.has(name)) return known.get(name);
   if (known.size >= MEMORY) known.clear();
@@ -119,12 +120,14 @@ export function secretName(name: string): SecretName | undefined {
   return answer;
 }
 
-function classify(name: string): SecretName | undefined {
+function classify(name: string): Announced {
   const whole = withoutQualifiers(spaced(name));
   const flat = whole.replace(/[^a-z0-9]/g, "");
   if (flat === "" || HARMLESS.test(whole.replace(/ /g, "_"))) return undefined;
   if (flat === "pwd" || flat === "oldpwd") return /pwd/.test(name) || /Pwd/.test(name) ? strong("password") : undefined;
   if (flat.endsWith("publickey")) return undefined;
+  if (flat.endsWith("authorization")) return "authorization";
+  if (flat.endsWith("cookie")) return "cookie";
   for (const [ending, kind] of STRONG_ENDINGS) if (flat.endsWith(ending)) return strong(kind);
   for (const [ending, kind] of WEAK_ENDINGS) if (flat.endsWith(ending)) return weakOrStrong(ending, kind, name, flat);
   const parts = whole.split(" ");
@@ -171,7 +174,8 @@ export function endKey(text: string, end: number): number {
 function ends(): Uint8Array {
   const table = new Uint8Array(4096);
   const words = [...STRONG_ENDINGS, ...WEAK_ENDINGS].map(([ending]) => ending);
-  const triggers = "authorization cookie bearer basic begin lines redacted user services webhooks identified";
+  const triggers =
+    "authorization cookie bearer basic user services workflows triggers webhooks webhookb2 webhook catch identified begin lines redacted";
   for (const word of [...words, ...LAST_PARTS.keys(), ...triggers.split(" ")]) {
     if (word.length >= 3) table[endKey(word, word.length)] = 1;
   }

@@ -9,11 +9,14 @@ import { looksRandom } from "./shape.ts";
 import type { Source } from "./source.ts";
 
 const BEGIN_BEFORE = /-{4,5} ?$/;
-const BEGIN_AFTER = /^(?: |%20|\+)(?:[A-Z0-9]{1,12}(?: |%20|\+)){0,4}PRIVATE(?: |%20|\+)KEY(?:(?: |%20|\+)BLOCK)?(?: ?-{4,5}|%2D)/;
+const BEGIN_AFTER =
+  /^(?: |%20|\+)(?:[A-Z0-9]{1,12}(?: |%20|\+)){0,4}PRIVATE(?: |%20|\+)KEY(?:(?: |%20|\+)BLOCK)?(?: ?-{4,5}|%2D)/;
 const END_LINE = /^-{4,5} ?END(?: |%20|\+)((?:[A-Z0-9]{1,12}(?: |%20|\+)?){1,6}?) ?-{4,5}/;
 const BEGIN_LINE = /^-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ?){1,6}?-{4,5}/;
-const HEADER_LINE = /^(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|MessageID|Subject|Key-Attributes|Bag Attributes|localKeyID|friendlyName):/i;
-const BARE_BODY = /^(?:MII[A-Za-z0-9+/]{1,3}(?:IBADANBgkqhki|IBAAKC)|MIG[HT]AgEAM|MC4CAQAwBQYDK2V|MHcCAQEEI|MHQCAQEEI|b3BlbnNzaC1rZXktdjE)/;
+const HEADER_LINE =
+  /^(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|MessageID|Subject|Key-Attributes|Bag Attributes|localKeyID|friendlyName):/i;
+const BARE_BODY =
+  /^(?:MII[A-Za-z0-9+/]{1,3}(?:IBADANBgkqhki|IBAAKC)|MIG[HT]AgEAM|MC4CAQAwBQYDK2V|MHcCAQEEI|MHQCAQEEI|b3BlbnNzaC1rZXktdjE)/;
 const LINE_LIMIT = 96;
 const MAX_NOISE = 256;
 const MAX_PART = 1_024;
@@ -23,7 +26,13 @@ const MAX_BODY = 65_536;
 /** Where the body may begin when the word `[start, end)` opens a private key, or -1. */
 export function keyStart(source: Source, start: number, end: number): number {
   const word = source.text.slice(start, end);
-  if (word === "BEGIN" && BEGIN_BEFORE.test(source.before(start, 6))) {
+  const sign = source.at(end);
+  if (sign !== 32 && sign !== 58 && sign !== 37 && sign !== 43) return -1;
+  if (
+    word === "BEGIN" &&
+    BASE64[source.at(end + (sign === 37 ? 3 : 1))] === 1 &&
+    BEGIN_BEFORE.test(source.before(start, 6))
+  ) {
     const match = BEGIN_AFTER.exec(source.slice(end, LINE_LIMIT));
     return match ? end + match[0].length : -1;
   }
@@ -53,19 +62,17 @@ export class PemReader {
   private width = 0;
   private isInPart = false;
   private isEnded = false;
-  private sum: Fingerprint;
+  private sum: Fingerprint | undefined;
   private readonly salt: string;
 
   constructor(salt: string) {
     this.salt = salt;
-    this.sum = fingerprint(salt);
   }
 
   /** The marker of the body read so far, if there was one; the next body starts afresh. */
   takeMarker(): string | undefined {
-    if (this.taken === 0) return undefined;
-    const text = this.sum.marker("private-key");
-    this.sum = fingerprint(this.salt);
+    const text = this.sum?.marker("private-key");
+    this.sum = undefined;
     this.taken = 0;
     this.width = 0;
     return text;
@@ -87,6 +94,7 @@ export class PemReader {
     if (!this.isInPart) this.width = Math.max(this.width, end - start);
     this.taken += end - start;
     this.isEnded = false;
+    this.sum ??= fingerprint(this.salt);
     this.sum.add(source.text.slice(start, end));
     return { action: "drop", from: start, to: end };
   }
@@ -109,7 +117,8 @@ export class PemReader {
       }
       return { action: "leave", from: at, to: at };
     }
-    if (this.taken === 0 && HEADER_LINE.test(source.slice(start, 20))) return { action: "plain", from: start, to: lineEnd(source, start) };
+    if (this.taken === 0 && HEADER_LINE.test(source.slice(start, 20)))
+      return { action: "plain", from: start, to: lineEnd(source, start) };
     return undefined;
   }
 

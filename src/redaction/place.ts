@@ -18,13 +18,14 @@ export interface Place {
 }
 
 const MAX_GAP = 64;
+const FIELD_START = /[VDSCvdsc]/;
 const FIELD = /^(?:[Vv]alue|VALUE|val|[Dd]efault|[Dd]efaultValue|[Ss]tringValue|[Ss]ecretString|[Cc]ontent)$/;
 
 export function placeAfter(source: Source, nameStart: number, nameEnd: number): Place | undefined {
-  const place: Place = { by: "=", at: nameEnd, isTight: false, nameQuote: "", isQuery: false, isFlag: false };
-  const before = source.before(nameStart, 8);
-  place.isFlag = /(?:^|[\s"'`=([,])--$/.test(before) || /^--/.test(source.text.slice(nameStart, nameStart + 2));
-  place.isQuery = /(?:[?&#]|&amp;|\\u0026)$/.test(before);
+  const { text } = source;
+  const isFlag = text.charCodeAt(nameStart) === 45 && text.charCodeAt(nameStart + 1) === 45;
+  const isQuery = isQueryBefore(source, nameStart);
+  const place: Place = { by: "=", at: nameEnd, isTight: false, nameQuote: "", isQuery, isFlag };
   let at = nameEnd;
   const quoteEnd = closingQuote(source, at);
   if (quoteEnd > at) {
@@ -50,6 +51,13 @@ export function placeAfter(source: Source, nameStart: number, nameEnd: number): 
   if (source.startsWith("<<<", sign)) return at_(place, "flag", skipSpace(source, sign + 3, false));
   if (source.at(at) === 10 || source.at(at) === 13) return undefined;
   return at_(place, place.isFlag ? "flag" : "blank", sign);
+}
+
+/** `?`, `&`, `#`, `&amp;` and `&` as a JSON escape. */
+function isQueryBefore(source: Source, at: number): boolean {
+  const code = at > 0 ? source.text.charCodeAt(at - 1) : 0;
+  if (code === 63 || code === 38 || code === 35) return true;
+  return (code === 59 && source.before(at, 5) === "&amp;") || (code === 54 && source.before(at, 6) === "\\u0026");
 }
 
 function at_(place: Place, by: Place["by"], at: number): Place {
@@ -88,7 +96,7 @@ function afterColon(source: Source, place: Place, sign: number): Place | undefin
 function fieldAfter(source: Source, place: Place, from: number): Place | undefined {
   let at = from;
   while (at - from < MAX_GAP && isFiller(source.at(at))) at++;
-  if (at === from) return undefined;
+  if (at === from || !FIELD_START.test(String.fromCharCode(source.at(at) & 127))) return undefined;
   let end = at;
   while (end - at < 16 && ((KIND[source.at(end)] ?? 0) & WORD) !== 0) end++;
   if (!FIELD.test(source.text.slice(at, end))) return undefined;

@@ -2,19 +2,19 @@
  * The one pass over a text: word by word, at most words a closer look. What it knows of the text behind is
  * `LOOK_BEHIND` characters, of the text ahead what a bounded look gives, so it can stop anywhere and go on later.
  */
-import { AFTER_NAME, CLOSING, DIGIT, ESCAPE, JOINT, KIND, UNDERSCORE, WORD } from "./chars.ts";
-import { base64At, decodeStretch, escapeAt } from "./encoded.ts";
+import { AFTER_NAME, CLOSING, DIGIT, ESCAPE, JOINT, KIND, LOWER, SIGN, UNDERSCORE, UPPER, WORD } from "./chars.ts";
+import { base64At, decodeStretch, escapeAt, fitsText, sourceIndex } from "./encoded.ts";
 import { FAMILY_START } from "./families.ts";
+import { cookiePairAt } from "./headers.ts";
 import type { Hit, Replaced } from "./hit.ts";
 import type { KnownFinder, Occurrence } from "./known.ts";
 import { marker, markerEnd } from "./marker.ts";
-import { endKey, NAME_ENDS } from "./names.ts";
 import { namedAt } from "./named.ts";
+import { endKey, NAME_ENDS } from "./names.ts";
 import { isBareBody, keyStart, PemReader } from "./pem.ts";
 import { Source } from "./source.ts";
 import { gluedDashTokenAt, gluedTokenAt, mailchimpAt, tokenAt } from "./tokens.ts";
 import { addressAt } from "./urls.ts";
-import { cookiePairAt } from "./headers.ts";
 
 /** Takes the output in order: stretches of the text as they are, and markers for `[start, end)`. */
 export interface Sink {
@@ -47,6 +47,7 @@ export class Scanner {
   private isInCookie = false;
   private base64Checked = 0;
   private stretchChecked = 0;
+  private readonly word: Stop = { end: 0, flags: 0 };
 
   constructor(salt: string, known: KnownFinder | undefined, depth = 0) {
     this.salt = salt;
@@ -68,9 +69,8 @@ export class Scanner {
     const { source } = this;
     this.sink = sink;
     this.copied = from;
-    const limit = isFinal || !this.known ? end : this.known.openTail(text, from, end);
-    source.load(text, limit, isFinal);
-    this.occurrences = this.known?.find(text, from, limit) ?? [];
+    this.occurrences = this.known?.find(text, from, end) ?? [];
+    source.load(text, isFinal ? end : this.knownLimit(text, from, end), isFinal);
     this.nextOccurrence = 0;
     const at = this.scan(from);
     sink.plain(text, this.copied, at);
@@ -78,87 +78,54 @@ export class Scanner {
     return at;
   }
 
+  /** Up to where no literal value can begin that ends in text yet to come. */
+  private knownLimit(text: string, from: number, end: number): number {
+    const limit = this.known?.openTail(text, from, end) ?? end;
+    const cut = this.occurrences.find((each) => each.start < limit && each.end > limit);
+    return cut?.start ?? limit;
+  }
+
   private scan(from: number): number {
-    const { source } = this;
-    const { text, end } = source;
-    const isOpen = !source.final;
-    let occurrence = this.occurrenceStart();
+    const { source, word } = this;
+    const { end } = source;
     let at = from;
     while (at < end) {
-      if (this.rest !== undefined) {
-        at = this.dropRest(at);
-        occurrence = this.occurrenceStart();
-        continue;
-      }
-      if (this.pem !== undefined && at >= this.plainUntil) {
+      const known = this.occurrenceStart();
+      if (this.rest !== undefined) at = this.dropRest(at);
+      else if (this.pem !== undefined && at >= this.plainUntil) {
         const next = this.stepKey(at);
         if (source.starved) return at;
         at = next;
-        occurrence = this.occurrenceStart();
-        continue;
+      } else if (at >= known) at = this.takeOccurrence(at);
+      else {
+        const stop = Math.min(end, known, this.pem === undefined ? end : this.plainUntil);
+        at = Math.min(skim(source, at, stop, this.isInCookie, word), stop);
+        if (at === stop) continue;
+        const next = word.end === at ? this.stepOver(at, word.flags) : this.stepWord(at, word.end, word.flags);
+        if (next < 0) return at;
+        at = next;
       }
-      if (at >= occurrence) {
-        at = this.takeOccurrence(at);
-        occurrence = this.occurrenceStart();
-        continue;
-      }
-      const kind = KIND[text.charCodeAt(at)] ?? 0;
-      if ((kind & WORD) === 0) {
-        if (kind === 0) {
-          at++;
-          continue;
-        }
-        if (kind & CLOSING && this.isInCookie) this.isInCookie = false;
-        if ((kind & ESCAPE) === 0) {
-          at++;
-          continue;
-        }
-        const next = this.afterEscape(at);
-        if (source.starved) return at;
-        at = next > occurrence && occurrence > at ? occurrence : next;
-        occurrence = this.occurrenceStart();
-        continue;
-      }
-      let flags = kind;
-      let next = 0;
-      let to = at + 1;
-      const wordLimit = Math.min(end, at + MAX_WORD);
-      while (to < wordLimit) {
-        next = KIND[text.charCodeAt(to)] ?? 0;
-        if ((next & WORD) === 0) break;
-        flags |= next;
-        to++;
-      }
-      if (to === end && isOpen && to - at < MAX_WORD) return at;
-      if (to === wordLimit) next = to < end ? (KIND[text.charCodeAt(to)] ?? 0) : AFTER_NAME;
-      const length = to - at;
-      const isWorthALook =
-        length >= LONG_WORD ||
-        (next & AFTER_NAME &&
-          (NAME_ENDS[endKey(text, to)] === 1 || (flags & (UNDERSCORE | DIGIT) && length > 4) || length === 1 || this.isInCookie)) ||
-        (next & JOINT &&
-          (FAMILY_START[((text.charCodeAt(at) & 127) << 7) | (text.charCodeAt(at + 1) & 127)] === 1 || next & ESCAPE || this.isJoined(at, to)));
-      if (isWorthALook) {
-        const after = this.look(at, to, flags);
-        if (source.starved) return at;
-        if (after > to || after < 0) {
-          at = Math.abs(after);
-          occurrence = this.occurrenceStart();
-          continue;
-        }
-      }
-      at = occurrence < to ? occurrence : to;
     }
     return at;
   }
 
-  /** `scheme://`, `123456789:AA`, and prefixes that stand glued to a word. */
-  private isJoined(at: number, to: number): boolean {
-    const { text } = this.source;
-    const next = text.charCodeAt(to);
-    if (next === 58) return text.charCodeAt(to + 1) === 47 || text.charCodeAt(to + 1) === 92 || to - at >= 8 || to + 1 >= this.source.end;
-    if (next === 45) return GLUED_DASH.test(text.slice(Math.max(at, to - 8), to));
-    return next === 126;
+  /** An escape or the end of a cookie header; -1 when more text is needed. */
+  private stepOver(at: number, flags: number): number {
+    if (flags & CLOSING) this.isInCookie = false;
+    if ((flags & ESCAPE) === 0) return at + 1;
+    const known = this.occurrenceStart();
+    const next = this.afterEscape(at);
+    if (this.source.starved) return -1;
+    return known > at ? Math.min(next, Math.max(known, this.copied)) : next;
+  }
+
+  /** A word worth a look; -1 when more text is needed. */
+  private stepWord(at: number, to: number, flags: number): number {
+    const { source } = this;
+    if (to === source.end && !source.final && to - at < MAX_WORD) return -1;
+    const next = this.look(at, to, flags);
+    if (source.starved) return -1;
+    return next === to ? Math.min(to, Math.max(at, this.occurrenceStart())) : Math.abs(next);
   }
 
   /** Looks closer at the word; applies what it finds and returns where to go on (negative: even before `to`), else `to`. */
@@ -197,18 +164,19 @@ export class Scanner {
       if (pair) return pair;
     }
     if (length >= LONG_WORD) {
-      if (flags & UNDERSCORE || length >= 39) {
+      if (length >= 34 && (flags & UNDERSCORE || length >= 40)) {
         const glued = gluedTokenAt(source, at, to);
         if (glued) return glued;
       }
-      const encoded = this.base64(at);
+      const encoded = fitsText(source, at) ? this.base64(at) : undefined;
       if (encoded) return encoded;
     }
     if ((next === 37 || next === 92) && escapeAt(source, to, next) > 0) {
       const inside = this.stretch(at);
       if (inside) return inside;
     }
-    const named = namedAt(source, at, to);
+    const named =
+      source.at(to) < 0 || (KIND[source.at(to)] ?? 0) & AFTER_NAME ? namedAt(source, at, to, flags) : undefined;
     if (named === "cookie") {
       this.isInCookie = true;
       return undefined;
@@ -233,13 +201,15 @@ export class Scanner {
       this.stretchChecked = decoded.end;
       return undefined;
     }
-    const start = decoded.from[first.start] ?? at;
-    const end = decoded.from[first.end] ?? decoded.end;
-    return { ...first, start, end };
+    return { ...first, start: sourceIndex(this.source, at, first.start), end: sourceIndex(this.source, at, first.end) };
   }
 
   private inside(text: string): Hit[] {
-    return replacedIn(new Scanner(this.salt, this.known, this.depth + 1), text).map((each) => ({ ...each, kind: "", secret: "" }));
+    return replacedIn(new Scanner(this.salt, this.known, this.depth + 1), text).map((each) => ({
+      ...each,
+      kind: "",
+      secret: "",
+    }));
   }
 
   /** Escapes are no part of the word after them: `\nghp_` is a line end and a token. */
@@ -348,9 +318,94 @@ export class Scanner {
   }
 }
 
-const GLUED_DASH = /(?:sk|pypi|glpat|gl[a-z]{2,5}|xox[a-z])$/;
+const GLUED_DASH = /(?:pypi|gl[a-z]{2,5}|xox[a-z])$/;
 /** What may stand after a backslash in an escape of one letter. */
 const ESCAPED = new Set([..."nrtbfv0\"'`\\/"].map((character) => character.charCodeAt(0)));
+
+/** What `skim` stopped at: a word `[at, end)`, or one character (`end` is where it stands). */
+interface Stop {
+  end: number;
+  flags: number;
+}
+
+/**
+ * The hot loop: index of the next word, or of the next escape, that is worth a closer look; `stop` or more when there
+ * is none before it. A word that reaches the end of what is known is worth a look.
+ */
+function skim(source: Source, from: number, stop: number, isInCookie: boolean, found: Stop): number {
+  const { text, end } = source;
+  const attention = isInCookie ? ESCAPE | CLOSING : ESCAPE;
+  let at = from;
+  while (at < stop) {
+    let kind = KIND[text.charCodeAt(at)] ?? 0;
+    if ((kind & WORD) === 0) {
+      if (kind & attention) {
+        found.end = at;
+        found.flags = kind;
+        return at;
+      }
+      at++;
+      continue;
+    }
+    const limit = Math.min(end, at + MAX_WORD);
+    let flags = kind;
+    let to = at + 1;
+    while (to < limit) {
+      kind = KIND[text.charCodeAt(to)] ?? 0;
+      if ((kind & WORD) === 0) break;
+      flags |= kind;
+      to++;
+    }
+    if (to === limit || isWorthALook(source, at, to, flags, kind, isInCookie)) {
+      found.end = to;
+      found.flags = flags;
+      return at;
+    }
+    at = to;
+  }
+  return at;
+}
+
+/** Whether the word `[at, to)` may be or announce a secret; `next` is the kind of the character after it. */
+function isWorthALook(
+  source: Source,
+  at: number,
+  to: number,
+  flags: number,
+  next: number,
+  isInCookie: boolean,
+): boolean {
+  const { text } = source;
+  const length = to - at;
+  if (length >= LONG_WORD) return true;
+  if (next & AFTER_NAME) {
+    if (length >= 3 ? NAME_ENDS[endKey(text, to)] === 1 : length === 1 && isOptionLetter(text.charCodeAt(at)))
+      return true;
+    if (next & SIGN && (isInCookie || (length > 4 && flags & (UNDERSCORE | DIGIT) && flags & (LOWER | UPPER))))
+      return true;
+  }
+  if ((next & JOINT) === 0) return false;
+  if (FAMILY_START[((text.charCodeAt(at) & 127) << 7) | (text.charCodeAt(at + 1) & 127)] === 1) return true;
+  const code = text.charCodeAt(to);
+  if (code === 58) {
+    const second = to + 1 < source.end ? text.charCodeAt(to + 1) : 47;
+    return second === 47 || second === 92 || (length >= 8 && (flags & DIGIT) !== 0);
+  }
+  if (code === 45) return isGluedDash(text, at, to);
+  return code === 126 || (next & ESCAPE) !== 0;
+}
+
+/** The word ends like the front of a token that goes on with a dash: `sk`, `glpat`, `xoxb`, `pypi`. */
+function isGluedDash(text: string, at: number, to: number): boolean {
+  const last = text.charCodeAt(to - 1);
+  if (last === 107) return text.charCodeAt(to - 2) === 115;
+  return to - at >= 4 && GLUED_DASH.test(text.slice(Math.max(at, to - 8), to));
+}
+
+/** `-u` and `"d"`. */
+function isOptionLetter(code: number): boolean {
+  return (code | 32) === 117 || (code | 32) === 100;
+}
 
 /** End of the control sequence (colours, cursor) whose parameters begin at `at`. */
 function controlEnd(source: Source, at: number): number {

@@ -1,10 +1,10 @@
 /** What a value looks like by itself: random, made of words, a reference, a placeholder. All linear in a bounded length. */
-import { rarePairs } from "./bigrams.ts";
-import { DIGIT, KIND, LOWER, UPPER } from "./chars.ts";
+import { isRarePair } from "./bigrams.ts";
+import { charTable, DIGIT, KIND, LOWER, UPPER } from "./chars.ts";
 import { markerEnd } from "./marker.ts";
 
 /** Characters of a value that decide; the rest of a longer one is not looked at. */
-const LOOKED_AT = 96;
+const LOOKED_AT = 64;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INTEGRITY = /^(?:sha(?:1|224|256|384|512)|md5|h1)[-:=]/i;
@@ -24,59 +24,66 @@ export function isNumber(value: string): boolean {
 export function looksRandom(value: string): boolean {
   if (value.length < 6) return false;
   const head = value.length > LOOKED_AT ? value.slice(0, LOOKED_AT) : value;
-  if (isNumber(head) || isUuid(head) || INTEGRITY.test(head) || VERSION.test(head) || TIME.test(head)) return false;
-  return wordShare(head) < 0.65;
+  if (wordShare(head) >= 0.65) return false;
+  return !(isNumber(head) || isUuid(head) || INTEGRITY.test(head) || VERSION.test(head) || TIME.test(head));
 }
 
-/** Share of the characters that belong to words; separators and a few digits count on neither side. */
+/**
+ * Share of the characters that belong to words; separators and a few digits count on neither side. `getToken`,
+ * `HTTPServer` and `snake_case` fall into their words; a word is three letters or more with hardly a rare pair, or one
+ * or two letters that stand alone.
+ */
 export function wordShare(value: string): number {
   let words = 0;
   let total = 0;
   let digitRuns = 0;
   let i = 0;
-  while (i < value.length) {
+  const { length } = value;
+  while (i < length) {
     const start = i;
-    const kind = kindAt(value, i);
-    if (kind & (LOWER | UPPER)) {
-      i = pieceEnd(value, i);
-      const length = i - start;
-      total += length;
-      if (isWord(value, start, i) || (length <= 2 && isAlone(value, start, i))) words += length;
+    let kind = KIND[value.charCodeAt(i)] ?? 0;
+    if (kind & LETTER) {
+      let previous = value.charCodeAt(i++);
+      let rare = 0;
+      let isLastRare = false;
+      let uppers = kind & UPPER ? 1 : 0;
+      while (i < length) {
+        const code = value.charCodeAt(i);
+        const next = KIND[code] ?? 0;
+        if ((next & LETTER) === 0 || (next & UPPER && kind & LOWER)) break;
+        if (next & LOWER && kind & UPPER && uppers > 2) {
+          i--;
+          if (isLastRare) rare--;
+          break;
+        }
+        isLastRare = isRarePair(previous, code);
+        if (isLastRare) rare++;
+        if (next & UPPER) uppers++;
+        previous = code;
+        kind = next;
+        i++;
+      }
+      const size = i - start;
+      total += size;
+      const isWord = size >= 3 ? rare <= (size - 2) >> 2 : !isBeside(value, start - 1) && !isBeside(value, i);
+      if (isWord) words += size;
     } else if (kind & DIGIT) {
-      while (i < value.length && kindAt(value, i) & DIGIT) i++;
+      while (i < length && (KIND[value.charCodeAt(i)] ?? 0) & DIGIT) i++;
       digitRuns++;
       if (digitRuns > 2 || i - start > 4) total += i - start;
     } else {
-      if (!"-_./: ,".includes(value[i] ?? "")) total++;
+      if (SEPARATOR[value.charCodeAt(i)] !== 1) total++;
       i++;
     }
   }
   return total === 0 ? 1 : words / total;
 }
 
-function kindAt(value: string, index: number): number {
-  return index < value.length ? (KIND[value.charCodeAt(index)] ?? 0) : 0;
-}
+const LETTER = LOWER | UPPER;
+const SEPARATOR = charTable("_./: ,-");
 
-/** End of a letter piece: `get` `Token` of getToken, `HTTP` `Server` of HTTPServer. */
-function pieceEnd(value: string, start: number): number {
-  let i = start + 1;
-  if (kindAt(value, start) & UPPER && kindAt(value, i) & UPPER) {
-    while (kindAt(value, i) & UPPER) i++;
-    return kindAt(value, i) & LOWER && i - start > 2 ? i - 1 : i;
-  }
-  while (kindAt(value, i) & LOWER) i++;
-  return i;
-}
-
-function isWord(value: string, from: number, to: number): boolean {
-  const length = to - from;
-  if (length < 3) return false;
-  return rarePairs(value, from, to) <= Math.max(0, Math.floor((length - 2) / 4));
-}
-
-function isAlone(value: string, from: number, to: number): boolean {
-  return !(kindAt(value, from - 1) & (LOWER | UPPER | DIGIT)) && !(kindAt(value, to) & (LOWER | UPPER));
+function isBeside(value: string, index: number): boolean {
+  return index >= 0 && index < value.length && ((KIND[value.charCodeAt(index)] ?? 0) & (LETTER | DIGIT)) !== 0;
 }
 
 const WORDS_FOR_NOTHING = new Set(
@@ -99,16 +106,18 @@ const NO_CONTENT = /^([*xX.•_\-#?=+/\\ ])\1{0,200}$/;
 const DOTTED = /^[A-Za-z_$][\w$]{0,60}(?:(?:\.|\?\.|->|::)[A-Za-z_$][\w$]{0,60}){1,12}(?:[[(].{0,200})?$/;
 
 /** References to variables, types, paths and words that stand for "a value goes here": nothing to hide. */
-export function isPlaceholder(value: string): boolean {
+export function isPlaceholder(value: string, mayBeCode = true): boolean {
   if (value === "" || NO_CONTENT.test(value)) return true;
-  if (markerEnd(value, 0) === value.length) return true;
+  const first = value.charCodeAt(0);
+  if (first === 91 && markerEnd(value, 0) === value.length) return true;
   if (value.length > 256) return false;
-  if (WORDS_FOR_NOTHING.has(value.toLowerCase())) return true;
-  if (REFERENCE.test(value) || TEMPLATE_WORDS.test(value)) return true;
-  if (INTEGRITY.test(value)) return true;
-  if ((PATH.test(value) || DOTTED.test(value)) && !looksRandom(value)) return true;
-  return false;
+  if (value.length < 20 && WORDS_FOR_NOTHING.has(value.toLowerCase())) return true;
+  if (REFERENCE_START[first] === 1 && REFERENCE.test(value)) return true;
+  if (TEMPLATE_WORDS.test(value) || INTEGRITY.test(value)) return true;
+  return (PATH.test(value) || (mayBeCode && DOTTED.test(value))) && !looksRandom(value);
 }
+
+const REFERENCE_START = charTable("${%<#[@_&");
 
 /** `TOKEN`, `PASSWORD_HERE`: the name of a value in a usage text. */
 export function isMetavariable(value: string): boolean {

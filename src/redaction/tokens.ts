@@ -1,6 +1,6 @@
 /** Finds tokens that carry their own kind: by prefix (families.ts), by form (JWT, Discord, Telegram, Azure). */
-import { BASE64URL, DIGIT, HEX, KIND, WORD } from "./chars.ts";
-import { FAMILY_START, familiesAt, type Family, GLUED_FAMILIES, startKey } from "./families.ts";
+import { BASE64URL, DIGIT, HEX, KIND, UPPER, WORD } from "./chars.ts";
+import { FAMILY_START, type Family, familiesAt, GLUED_FAMILIES, startKey } from "./families.ts";
 import type { Hit } from "./hit.ts";
 import { looksRandom } from "./shape.ts";
 import type { Source } from "./source.ts";
@@ -8,7 +8,7 @@ import type { Source } from "./source.ts";
 /** Longest token that gets a fingerprint of its whole; the rest of a longer one is hidden too. */
 export const MAX_TOKEN = 16_384;
 /** What is read before a candidate may be turned down: keeps the work linear where candidates overlap. */
-const HEAD = 96;
+const HEAD = 80;
 
 /** A token that begins at the word `[start, end)`. */
 export function tokenAt(source: Source, start: number, end: number): Hit | undefined {
@@ -24,8 +24,10 @@ export function tokenAt(source: Source, start: number, end: number): Hit | undef
 }
 
 function familyAt(source: Source, start: number, families: readonly Family[]): Hit | undefined {
+  const third = source.at(start + 2);
   for (const family of families) {
-    if (!source.startsWith(family.prefix, start)) continue;
+    const isPossible = family.prefix.length < 3 || third === family.prefix.charCodeAt(2);
+    if (!isPossible || !source.startsWith(family.prefix, start)) continue;
     const hit = bodyAt(source, start, family);
     if (hit) return hit;
   }
@@ -34,13 +36,20 @@ function familyAt(source: Source, start: number, families: readonly Family[]): H
 
 function bodyAt(source: Source, start: number, family: Family): Hit | undefined {
   const from = start + family.prefix.length;
+  if (source.skip(family.body, from, family.min) - from < family.min) return undefined;
+  if (family.random === true && !hasDigitOrCapital(source.text, from, from + family.min)) return undefined;
   const head = source.skip(family.body, from, Math.max(HEAD, (family.max ?? 0) + 1));
-  if (head - from < family.min) return undefined;
   if (family.max !== undefined && (head - from > family.max || isWordAt(source, head))) return undefined;
   if (family.random === true && !looksRandom(source.text.slice(from, head))) return undefined;
   const to = source.skip(family.body, from, MAX_TOKEN);
   const end = trimmed(source, from + family.min, to);
   return hitOf(source, start, end, family.kind, to - from >= MAX_TOKEN ? family.body : undefined);
+}
+
+/** Random text without one is next to impossible; words without one are common, and turned down fast. */
+function hasDigitOrCapital(text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if ((KIND[text.charCodeAt(at)] ?? 0) & (DIGIT | UPPER)) return true;
+  return false;
 }
 
 /** A token never ends with the full stop or the dash of the sentence around it. */
@@ -50,14 +59,14 @@ function trimmed(source: Source, min: number, to: number): number {
   return end;
 }
 
+const UNDASHED = GLUED_FAMILIES.filter((family) => !family.prefix.includes("-"));
+
 /** A prefix that is special enough inside the word `[start, end)`: text glued to a token. */
 export function gluedTokenAt(source: Source, start: number, end: number): Hit | undefined {
   const word = source.text.slice(start, end);
   let found: Hit | undefined;
-  for (const family of GLUED_FAMILIES) {
-    const head = family.prefix.endsWith("_") || !family.prefix.includes("-") ? family.prefix : undefined;
-    if (head === undefined) continue;
-    const offset = word.indexOf(head, 1);
+  for (const family of UNDASHED) {
+    const offset = word.indexOf(family.prefix, 1);
     if (offset < 0 || (found && found.start <= start + offset)) continue;
     const hit = bodyAt(source, start + offset, family);
     if (hit) found = hit;
@@ -65,12 +74,20 @@ export function gluedTokenAt(source: Source, start: number, end: number): Hit | 
   return found;
 }
 
+/** Glued prefixes with a dash, and how long their front before it is. */
+const DASHED = GLUED_FAMILIES.filter((family) => family.prefix.includes("-")).map((family) => ({
+  family,
+  front: family.prefix.indexOf("-"),
+  last: family.prefix.charCodeAt(family.prefix.indexOf("-") - 1),
+}));
+
 /** A prefix with a dash whose front is the end of the word `[start, end)`: `keysk-ant-...`. */
 export function gluedDashTokenAt(source: Source, start: number, end: number): Hit | undefined {
-  for (const family of GLUED_FAMILIES) {
-    const dash = family.prefix.indexOf("-");
-    if (dash <= 0 || end - start <= dash) continue;
-    const hit = source.startsWith(family.prefix, end - dash) ? bodyAt(source, end - dash, family) : undefined;
+  const last = source.text.charCodeAt(end - 1);
+  for (const each of DASHED) {
+    if (each.last !== last || end - start <= each.front) continue;
+    const { family, front } = each;
+    const hit = source.startsWith(family.prefix, end - front) ? bodyAt(source, end - front, family) : undefined;
     if (hit) return hit;
   }
   return undefined;

@@ -1,6 +1,7 @@
 /** Credentials in addresses: `scheme://name:password@host`, and hook addresses whose path is the secret. */
 import { BASE64URL, isQuote, isSpace } from "./chars.ts";
 import type { Hit } from "./hit.ts";
+import { MARKER_MAX, markerEnd } from "./marker.ts";
 import { isMetavariable, isNumber, isPlaceholder, looksRandom } from "./shape.ts";
 import type { Source } from "./source.ts";
 
@@ -16,7 +17,13 @@ export function addressAt(source: Source, end: number): Hit | undefined {
   let to = at;
   for (; to - at < MAX_AUTHORITY; to++) {
     const code = source.at(to);
-    if (code === -1 || isSpace(code) || isQuote(code) || code === 60 || code === 62 || code === 47 || code === 92) break;
+    const marked = code === 91 ? markerEnd(source.slice(to, MARKER_MAX), 0) : -1;
+    if (marked > 0) {
+      to += marked - 1;
+      continue;
+    }
+    if (code === -1 || isSpace(code) || isQuote(code) || code === 60 || code === 62 || code === 47 || code === 92)
+      break;
     if ((code === 63 || code === 35) && (sign >= 0 || colon < 0)) break; // ? and # before a password cannot be its part
     if (code === 58 && colon < 0) colon = to;
     if (code === 64) sign = to;
@@ -34,7 +41,8 @@ export function addressAt(source: Source, end: number): Hit | undefined {
 /** The name before the `@` is itself a token. */
 function nameAt(source: Source, from: number, to: number): Hit | undefined {
   const name = source.text.slice(from, to);
-  if (name.length < 16 || name.length > 1_024 || isPlaceholder(name) || isNumber(name) || !looksRandom(name)) return undefined;
+  if (name.length < 16 || name.length > 1_024 || isPlaceholder(name) || isNumber(name) || !looksRandom(name))
+    return undefined;
   return { start: from, end: to, kind: "url-password", secret: name };
 }
 
@@ -54,6 +62,8 @@ const HOOKS: { word: string; before: RegExp; segments: number }[] = [
   { word: "webhook", before: /\.office\.com\\?\/$/i, segments: 4 },
   { word: "catch", before: /hooks\.zapier\.com\\?\/hooks\\?\/$/i, segments: 2 },
 ];
+
+export const HOOK_WORDS: readonly string[] = HOOKS.map((hook) => hook.word);
 
 /** The word `[start, end)` begins the secret path of a chat service's hook address. */
 export function hookAt(source: Source, start: number, end: number): Hit | undefined {

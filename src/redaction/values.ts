@@ -1,5 +1,5 @@
 /** Reads the value at a place: where it begins and ends, quoted or bare. */
-import { isQuote, isSpace } from "./chars.ts";
+import { charTable, isQuote, isSpace } from "./chars.ts";
 import { markerEnd } from "./marker.ts";
 import type { Place } from "./place.ts";
 import type { Source } from "./source.ts";
@@ -18,10 +18,13 @@ export interface Value {
 /** Longest value that is read as one; the rest of a longer secret is hidden as well. */
 export const MAX_VALUE = 16_384;
 
+/** Letters before a string in source code: bytes, raw, format. */
+const PREFIX = charTable("brufBRUF$");
+
 export function valueAt(source: Source, place: Place, max: number): Value {
   let at = place.at;
   const prefix = source.at(at);
-  if (place.by !== "tag" && isQuote(source.at(at + 1)) && /[brufBRUF$]/.test(String.fromCharCode(prefix & 127))) at++;
+  if (place.by !== "tag" && PREFIX[prefix] === 1 && isQuote(source.at(at + 1))) at++;
   let slashes = 0;
   while (slashes < 8 && source.at(at + slashes) === 92) slashes++;
   if (isQuote(source.at(at + slashes)) && place.by !== "tag") {
@@ -50,10 +53,15 @@ function quoted(source: Source, start: number, quote: number, slashes: number, m
   return { start, end: start + max, isQuoted: true, isOpen: true, next: 0 };
 }
 
+/** Characters of a bare value that need no second thought. */
+const PLAIN = charTable("0-9A-Za-z_.~!@$%^*?+/:=-");
+
 function bare(source: Source, start: number, place: Place, max: number): Value {
   const { text } = source;
   let at = start;
   while (at < start + max) {
+    at = source.skip(PLAIN, at, start + max - at);
+    if (at >= start + max) break;
     const code = source.at(at);
     if (code === -1 || isSpace(code) || isQuote(code)) break;
     if (isEnd(source, at, code, place)) break;
@@ -99,7 +107,12 @@ function isEnd(source: Source, at: number, code: number, place: Place): boolean 
     case 38: // &
       return place.isQuery || isPairAfter(source, at + 1);
     case 44: // ,
-      return isSpace(source.at(at + 1)) || source.at(at + 1) === -1 || isQuote(source.at(at + 1)) || isPairAfter(source, at + 1);
+      return (
+        isSpace(source.at(at + 1)) ||
+        source.at(at + 1) === -1 ||
+        isQuote(source.at(at + 1)) ||
+        isPairAfter(source, at + 1)
+      );
     default:
       return false;
   }

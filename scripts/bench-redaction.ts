@@ -1,0 +1,99 @@
+/** Speed of the redactor: `npx tsx scripts/bench-redaction.ts`. Prints MB/s on ordinary text and ms on hostile megabytes. */
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRedactor } from "../src/redaction/index.ts";
+
+const MEGABYTE = 1_000_000;
+const redactor = createRedactor({ salt: "bench" });
+const knowing = createRedactor({
+  salt: "bench",
+  known: Array.from({ length: 10 }, () => randomBytes(18).toString("base64url")),
+});
+
+function fill(piece: string, length: number): string {
+  return piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+}
+
+function best(rounds: number, work: () => void): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < rounds; round++) {
+    const began = performance.now();
+    work();
+    least = Math.min(least, performance.now() - began);
+  }
+  return least;
+}
+
+const prose =
+  "The worker keeps one descriptor open and writes a record for each event before it answers. A stop wins over " +
+  "everything that races it, and what arrives late is recorded as late. Numbers that were not reported are absent.\n";
+const source = readFileSync(new URL("../src/redaction/scanner.ts", import.meta.url), "utf8");
+const lock = readFileSync(new URL("../package-lock.json", import.meta.url), "utf8");
+const log =
+  "2030-01-01T00:00:00.000Z [info] GET /api/items/42?page=3 200 12.4 ms id=0f8fad5b-d9cb-469f-a165-70867728950e\n";
+const events = `${JSON.stringify({ type: "assistant", message: { id: "msg_01", content: [{ type: "text", text: prose }] } })}\n`;
+
+console.log("ordinary text, MB/s: 1 MB whole | 64 KB whole | 1 MB with ten known values | stream of 4 KB chunks");
+for (const [name, piece] of Object.entries({ prose, source, lock, log, events })) {
+  const text = fill(piece, MEGABYTE);
+  const small = fill(piece, 65_536);
+  const whole = MEGABYTE / 1_000 / best(15, () => redactor.text(text));
+  const output = 65_536 / 1_000 / best(100, () => redactor.text(small));
+  const withKnown = MEGABYTE / 1_000 / best(15, () => knowing.text(text));
+  const streamed = best(10, () => {
+    const stream = redactor.stream();
+    for (let at = 0; at < text.length; at += 4_096) stream.push(text.slice(at, at + 4_096));
+    stream.end();
+  });
+  const numbers = [whole, output, withKnown, MEGABYTE / 1_000 / streamed].map((each) => each.toFixed(0).padStart(5));
+  console.log(`${name.padEnd(8)} ${numbers.join(" | ")}${redactor.hasSecret(text) ? "  (has a secret)" : ""}`);
+}
+
+const letters = randomBytes(MEGABYTE).toString("base64").replace(/[+/=]/g, "").slice(0, MEGABYTE);
+const hostile: Record<string, string> = {
+  "one word": letters,
+  eyJ: fill("eyJ", MEGABYTE),
+  "eyJ parts": fill("eyJhbGciOi.", MEGABYTE),
+  BEGIN: fill("-----BEGIN ", MEGABYTE),
+  "BEGIN PRIVATE KEY": fill("-----BEGIN PRIVATE KEY-----\n", MEGABYTE),
+  "token=token=": fill("token=", MEGABYTE),
+  "password: password:": fill("password: ", MEGABYTE),
+  'password=" unclosed': `password="${fill("password=", MEGABYTE)}`,
+  "sk-sk-": fill("sk-", MEGABYTE),
+  "sk-ant-": fill("sk-ant-", MEGABYTE),
+  "xoxb-": fill("xoxb-", MEGABYTE),
+  "://a:": fill("a://b:", MEGABYTE),
+  "://a:b": `https://${fill("a:b", MEGABYTE)}`,
+  percent: fill("%25", MEGABYTE),
+  "percent words": fill("ab%20", MEGABYTE),
+  "unicode escapes": fill("\\u0041", MEGABYTE),
+  backslashes: fill("\\", MEGABYTE),
+  quotes: fill('"', MEGABYTE),
+  "key quotes": fill('token"\\"', MEGABYTE),
+  "base64 text": Buffer.from(fill(prose, MEGABYTE * 0.75)).toString("base64"),
+  "base64 paths": fill(`${Buffer.from(prose).toString("base64").slice(0, 20)}/`, MEGABYTE),
+  Bearer: fill("Bearer ", MEGABYTE),
+  cookies: `Cookie: ${fill("sid=a; ", MEGABYTE)}`,
+  "many tokens": fill(`ghp_${letters.slice(0, 36)} `, MEGABYTE),
+  "many keys": fill(`AKIA${"A2B3C4D5E6F7G2H3"} `, MEGABYTE),
+  "digits:": fill("123456789:", MEGABYTE),
+  underscores: fill("a_b=", MEGABYTE),
+  dashes: fill("-", MEGABYTE),
+  spaces: fill(" ", MEGABYTE),
+  "name value": fill('"name":"api_key", ', MEGABYTE),
+  "user option": fill(" -u a", MEGABYTE),
+  "pem lines": `-----BEGIN PRIVATE KEY-----\n${fill(`${letters.slice(0, 64)}\n`, MEGABYTE)}`,
+  markers: fill("[redacted:password:abcdef]", MEGABYTE),
+  brackets: fill("password=[redacted:", MEGABYTE),
+};
+console.log("\nhostile megabytes, ms: whole | stream of 997-character chunks");
+for (const [name, text] of Object.entries(hostile)) {
+  const whole = best(3, () => redactor.text(text));
+  const streamed = best(2, () => {
+    const stream = redactor.stream();
+    for (let at = 0; at < text.length; at += 997) stream.push(text.slice(at, at + 997));
+    stream.end();
+  });
+  const mark = Math.max(whole, streamed) > 100 ? "  <-- over 100 ms" : "";
+  console.log(`${name.padEnd(22)} ${whole.toFixed(1).padStart(7)} | ${streamed.toFixed(1).padStart(7)}${mark}`);
+}
