@@ -89,7 +89,7 @@ async function materialize(
   };
   const created = await git(
     ["init", "-q", "--template=", `--object-format=${repo.objectFormat}`, "--initial-branch=main", target],
-    { ...shared, cwd: dirname(target) },
+    { ...shared, cwd: dirname(target), config: [["init.defaultRefFormat", "files"]] },
   );
   if (!created.ok) return created;
   const inside: GitOptions = {

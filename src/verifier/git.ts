@@ -139,7 +139,7 @@ export function git(args: readonly string[], options: GitOptions): Promise<Resul
       child.stdin.end(options.input);
     }
     child.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") done(failure("no-git", "git was not found on PATH; install git 2.31 or newer."));
+      if (error.code === "ENOENT") done(failure("no-git", "git was not found on PATH; install git 2.34 or newer."));
       else done(failure("git-failed", `git could not be started: ${error.message}.`));
     });
     child.on("close", (code, signal) => {

@@ -6,6 +6,7 @@ import { failure } from "../core/result.ts";
 import type { GitOptions } from "./git.ts";
 import { git } from "./git.ts";
 import { filterOverrides } from "./git-filters.ts";
+import { gitVersion } from "./versions.ts";
 
 export interface Repo {
   /** Real path of the top folder of the work tree. */
@@ -27,7 +28,7 @@ export interface Repo {
 
 /**
  * `repo: undefined` when cwd is in no work tree, or ignored by the one around it (its content would not be in any tree).
- * Failures: `no-git` (there is a repository but no git), `git-refused` (owner, corrupt), `odd-worktree`
+ * Failures: `no-git` (there is a repository but no git), `git-too-old`, `git-refused` (owner, corrupt), `odd-worktree`
  * (the repository's `core.worktree` points elsewhere).
  */
 export async function findRepo(
@@ -37,6 +38,8 @@ export async function findRepo(
   const here = await realpath(cwd);
   const root = await discover(here);
   if (root === undefined) return { ok: true, repo: undefined };
+  const version = await gitVersion(options);
+  if (!version.ok) return version;
   const base = { ...options, cwd: here };
   const dirs = await git(
     [

@@ -90,7 +90,7 @@ async function verify(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptio
     where: spec.where,
     commands: [],
     findings: [],
-    versions: await versions("/"),
+    versions: await versions({ hostEnv }),
     durationMs: 0,
   };
   const finish = (outcome: Outcome): VerifyReport => {

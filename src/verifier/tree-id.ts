@@ -158,7 +158,8 @@ async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOp
     const pruned = await dropNewlyIgnored(run, real);
     if (!pruned.ok) return pruned;
   }
-  const written = await git(["write-tree"], run);
+  // --missing-ok: a partial clone does not have every blob, and nothing is fetched because we look.
+  const written = await git(["write-tree", "--missing-ok"], run);
   if (!written.ok) return written;
   await keep(store, key, indexFile);
   const id = written.stdout.toString("utf8").trim();

@@ -52,8 +52,7 @@ export interface Bench {
 }
 
 /** Everything that it starts carries the lab's mark. */
-export function bench(lab: Lab): Bench {
-  const scratchDir = join(lab.root, "scratch");
+export function bench(lab: Lab, scratchDir = join(lab.root, "scratch")): Bench {
   const verifier = createVerifier({ scratchDir, hostEnv: lab.env });
   const made: Bench = {
     scratchDir,

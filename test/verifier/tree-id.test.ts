@@ -140,6 +140,20 @@ const WORKSPACES: [string, Change][] = [
       await writeFile(join(cwd, "in", "x.txt"), "changed\n");
     },
   ],
+  [
+    "a partial clone with a sparse checkout",
+    async (cwd, lab) => {
+      await writeTree(cwd, { "in/x.txt": "x\n", "out/y.txt": "y\n" });
+      await lab.git(cwd, "add", "-A");
+      await lab.git(cwd, "commit", "-qm", "folders");
+      await lab.git(cwd, "config", "uploadpack.allowFilter", "true");
+      const origin = join(lab.root, "origin");
+      await rename(cwd, origin);
+      await lab.git(lab.root, "clone", "-q", "--filter=blob:none", "--sparse", `file://${origin}`, cwd);
+      await lab.git(cwd, "sparse-checkout", "set", "in");
+      await writeFile(join(cwd, "in", "x.txt"), "changed\n");
+    },
+  ],
   ["a stale index lock", (cwd) => writeFile(join(cwd, ".git", "index.lock"), "")],
   ["a split index", (cwd, lab) => lab.git(cwd, "update-index", "--split-index")],
   [
@@ -328,6 +342,8 @@ test("a linked worktree and a subfolder have the id of their own whole tree", as
   assert.equal(await idOf(linked, lab), await plainTree(lab, linked));
   assert.notEqual(await idOf(linked, lab), await idOf(cwd, lab));
   assert.equal(await idOf(join(cwd, "pkg"), lab), await plainTree(lab, cwd));
+  await lab.git(cwd, "-c", "protocol.file.allow=always", "submodule", "add", "-q", linked, "sub");
+  assert.equal(await idOf(join(cwd, "sub"), lab), await plainTree(lab, join(cwd, "sub")));
 });
 
 test("a folder that the repository around it ignores is hashed by content", async (t) => {

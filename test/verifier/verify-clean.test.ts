@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { chmod, lstat, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -196,6 +196,19 @@ describe("dependency folders", () => {
     const report = await bench(lab).check(cwd, "test -f cfg/x -a ! -e node_modules", { ...CLEAN, carry: ["cfg"] });
     assert.equal(report.outcome, "pass", report.message);
   });
+});
+
+test("on another file system dependency folders are copied", async (t) => {
+  if (!existsSync("/dev/shm")) return t.skip("there is no second file system");
+  const lab = await createLab(t);
+  const cwd = await lab.repo({ ".gitignore": "node_modules\n" });
+  await writeTree(cwd, { "node_modules/dep/index.js": "module.exports = 1;\n" });
+  const scratchDir = await mkdtemp("/dev/shm/pcs-lab-");
+  lab.defer(() => rm(scratchDir, { recursive: true, force: true }));
+  const made = bench(lab, scratchDir);
+  const report = await made.check(cwd, "test ! -L node_modules && node -e 'require(\"dep\")'", CLEAN);
+  assert.equal(report.outcome, "pass", report.commands[0]?.outputTail);
+  assert.match(report.findings[0]?.detail ?? "", /copy, 1 files|reflink/);
 });
 
 test("submodules are checked out at their commit; uncommitted changes inside them are refused with a way out", async (t) => {

@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { VerifyOutcome } from "../../src/core/contracts/verifier.ts";
+import { treeId } from "../../src/verifier/index.ts";
 import { isAlive } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { createLab } from "../support/workspace.ts";
@@ -95,6 +96,46 @@ const CASES: Case[] = [
   },
 ];
 
+const PYTHON_CHECK = { "check.py": "import some_module_7\n" };
+const TSC_OUTPUT = `echo "a.ts(1,1): error TS2307: Cannot find module 'some-module-7' or its corresponding type declarations."; exit 2`;
+/** Who has to act on a module that is not there: a person (error) or the worker (fail). */
+CASES.push(
+  {
+    name: "a Python module that the project declares cannot start",
+    command: "python3 check.py",
+    files: { ...PYTHON_CHECK, "requirements.txt": "Some-Module-7>=1\n" },
+    outcome: "error",
+    reason: "cannot-start",
+  },
+  {
+    name: "a Python module that nobody declares is what the task may be about",
+    command: "python3 check.py",
+    files: PYTHON_CHECK,
+    outcome: "fail",
+    reason: "exit-code",
+  },
+  {
+    name: "a Python tool that is not installed cannot start",
+    command: "python3 -m some_tool_7 -q",
+    outcome: "error",
+    reason: "cannot-start",
+  },
+  { name: "a compiler's complaint about a module fails", command: TSC_OUTPUT, outcome: "fail", reason: "exit-code" },
+  {
+    name: "a compiler's complaint about a declared dependency cannot start",
+    command: TSC_OUTPUT,
+    files: { "package.json": '{"dependencies":{"some-module-7":"1"}}' },
+    outcome: "error",
+    reason: "cannot-start",
+  },
+  {
+    name: "an alias into the project's own sources fails",
+    command: `echo "Error: Cannot find module '@/x'"; exit 1`,
+    outcome: "fail",
+    reason: "exit-code",
+  },
+);
+
 describe("verification in the workspace: exit status alone decides", () => {
   for (const { name, command, outcome, reason, timeoutMs, files } of CASES) {
     test(name, async (t) => {
@@ -109,6 +150,18 @@ describe("verification in the workspace: exit status alone decides", () => {
       assert.ok(report.message.length > 0);
     });
   }
+});
+
+test("a dependency that the worker imported without declaring it is the worker's failure", async (t) => {
+  const lab = await createLab(t);
+  const cwd = await lab.repo({ "check.mjs": 'import "./lib.mjs";\n', "lib.mjs": "\n", "package.json": "{}" });
+  const made = bench(lab);
+  const start = await treeId(cwd, { scratchDir: made.scratchDir, hostEnv: lab.env });
+  assert.ok(start.ok);
+  const spec = await made.spec(cwd, "node check.mjs");
+  await writeFile(join(cwd, "lib.mjs"), 'import "some-module-7";\n');
+  assert.equal((await made.verify(spec, { since: { tree: start.id } })).outcome, "fail");
+  assert.equal((await made.verify(spec)).reason, "cannot-start");
 });
 
 test("a failing command does not hide the results of the next ones; an error ends the list", async (t) => {
