@@ -232,6 +232,7 @@ describe("the harness's own parts", () => {
     await assert.rejects(lab.cleanup(), /Left running and killed:[\s\S]*sleep 600/);
     await until(() => !isAlive(child.pid ?? 0), 5_000, "the shell's end");
     assert.deepEqual(await killMarked(lab.mark), []);
+    assert.throws(() => lab.defer(() => undefined), /clean-up has begun/);
   });
 
   test("a terminal shows what its program draws and tells its exit code", {

@@ -95,6 +95,7 @@ export function startRawClaude(options: {
   args?: readonly string[];
   onHook?: (input: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 }): RawClaude {
+  options.lab.assertOpen();
   const child = spawn(
     claudeBinary(),
     [

@@ -25,6 +25,7 @@ export interface PrintOptions extends PiSetup {
 export async function runPrint(options: PrintOptions): Promise<PrintRun> {
   const launch = await preparePi(options);
   const mode = options.mode === "json" ? ["--mode", "json"] : ["-p"];
+  options.lab.assertOpen();
   const child = spawn(launch.file, [...launch.args, "--no-session", ...mode, options.prompt], {
     cwd: options.cwd,
     env: launch.env,

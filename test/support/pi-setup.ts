@@ -51,11 +51,12 @@ export async function skipReason(line: PiLine): Promise<string | undefined> {
  * launch: no `--mode`, so that the same serves RPC, print and TUI.
  */
 export async function preparePi(setup: PiSetup): Promise<PiLaunch> {
+  setup.lab.assertOpen();
   const home = setup.home ?? setup.lab.home;
   const agentDir = join(home, ".pi", "agent");
   await mkdir(agentDir, { recursive: true });
   await writeFile(join(agentDir, "models.json"), modelsJson(setup.modelServer.url));
-  await shareTranspiled(setup);
+  await shareCaches(setup);
   const env: Record<string, string> = {
     ...setup.lab.env,
     HOME: home,
@@ -82,15 +83,18 @@ export async function preparePi(setup: PiSetup): Promise<PiLaunch> {
 }
 
 /**
- * Pi's loader (jiti) keeps transpiled files in `$TMPDIR/jiti`, named and checked by content. A fresh TMPDIR would make every
- * start a cold one, about 15 ms a file, so labs share that folder.
+ * Pi's loader (jiti) keeps transpiled files in `$TMPDIR/jiti`, Node 22 compiled ones in `$TMPDIR/node-compile-cache` (Pi 1.6.0
+ * asks it to); both are named and checked by content. A fresh TMPDIR would make every start a cold one, so labs share them.
  */
-async function shareTranspiled(setup: PiSetup): Promise<void> {
-  const shared = join(cacheFolder(), `jiti-${setup.line}`);
-  await mkdir(shared, { recursive: true });
-  await symlink(shared, join(setup.lab.tmp, "jiti")).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error;
-  });
+async function shareCaches(setup: PiSetup): Promise<void> {
+  const caches = { jiti: `jiti-${setup.line}`, "node-compile-cache": "node-compile" };
+  for (const [name, sharedName] of Object.entries(caches)) {
+    const shared = join(cacheFolder(), sharedName);
+    await mkdir(shared, { recursive: true });
+    await symlink(shared, join(setup.lab.tmp, name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  }
 }
 
 async function nodeFor(line: PiLine): Promise<string> {

@@ -79,6 +79,7 @@ const DIALOGS = new Set(["select", "confirm", "input", "editor"]);
 /** Starts Pi and resolves once it answers. Throws when this machine can't run the line (see `findNode22`). */
 export async function startPi(options: StartPiOptions): Promise<Pi> {
   const launch = await preparePi(options);
+  options.lab.assertOpen();
   const child = spawn(launch.file, [...launch.args, "--mode", "rpc", "--no-session"], {
     cwd: options.cwd,
     env: launch.env,

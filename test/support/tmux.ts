@@ -38,7 +38,7 @@ export interface Tmux {
   screen(options?: { history?: boolean }): Promise<string>;
   /** Resolves with the screen once it matches. */
   waitFor(pattern: RegExp, deadlineMs: number): Promise<string>;
-  /** The program's exit code once it has ended. */
+  /** The program's exit code once it has ended; 128 + n after signal n, as shells say it. */
   exitCode(deadlineMs: number): Promise<number>;
   resize(columns: number, rows: number): Promise<void>;
   /** Ends the program (SIGHUP, as a closing terminal does) and the server. Part of the lab's clean-up. */
@@ -99,17 +99,18 @@ export async function startTmux(options: TmuxOptions): Promise<Tmux> {
       );
     },
     async exitCode(deadlineMs) {
-      const dead = async () =>
-        (await tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}")).trim().split(" ");
-      const status = await until(
+      const format = "#{pane_dead}:#{pane_dead_status}:#{pane_dead_signal}";
+      const ended = await until(
         async () => {
-          const [isDead, code] = await dead();
-          return isDead === "1" ? { code: Number(code) } : undefined;
+          // tmux 3.3 may say that the pane is dead some moments before it knows how.
+          const [dead, code = "", signal = ""] = (await tmux("display-message", "-p", format)).trim().split(":");
+          if (dead !== "1" || (code === "" && signal === "")) return undefined;
+          return { code: code === "" ? 128 + Number(signal) : Number(code) };
         },
         deadlineMs,
         `the end of ${options.file}`,
       );
-      return status.code;
+      return ended.code;
     },
     async resize(columns, rows) {
       await tmux("resize-window", "-x", String(columns), "-y", String(rows));

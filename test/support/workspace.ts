@@ -35,8 +35,10 @@ export interface Lab {
   repo(files: Readonly<Record<string, string>>, name?: string): Promise<string>;
   /** Runs git in `cwd` and resolves to its standard output. */
   git(cwd: string, ...args: string[]): Promise<string>;
-  /** Registers something to undo; the last registered runs first. */
+  /** Registers something to undo; the last registered runs first. Throws once the clean-up has begun. */
   defer(undo: () => unknown): void;
+  /** Throws once the clean-up has begun: what is started then would be left behind. */
+  assertOpen(): void;
   /**
    * Runs what was deferred, ends what is left running, removes the folder. Throws when a deferred step threw or a process
    * had to be killed. A second call does nothing.
@@ -116,7 +118,13 @@ export async function createLab(test?: AfterHook): Promise<Lab> {
       await git(folder, "commit", "-q", "--allow-empty", "-m", "start");
       return folder;
     },
-    defer: (undo) => void undos.push(undo),
+    defer(undo) {
+      lab.assertOpen();
+      undos.push(undo);
+    },
+    assertOpen() {
+      if (cleaned) throw new Error("This lab's clean-up has begun: nothing more can be started in it.");
+    },
     cleanup: () => {
       cleaned ??= cleanUp();
       return cleaned;
