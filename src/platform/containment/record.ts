@@ -4,6 +4,7 @@
  */
 import type { ContainmentRecord, ProcessIdentity } from "../../core/contracts/worker.ts";
 import { failure, type Result } from "../../core/result.ts";
+import { isAlive, isProcessNumber } from "../process/identity.ts";
 import { carriesMark, type Mark, readMark } from "../process/mark.ts";
 import { maySignal } from "../process/signal.ts";
 import { cgroupPids, isOurCgroup } from "./cgroup.ts";
@@ -12,10 +13,10 @@ export function checkRecord(record: ContainmentRecord): Result<{ mark: Mark }> {
   const mark = typeof record.marker === "string" ? readMark(record.marker) : undefined;
   if (mark === undefined) return refuse("its marker is not one of ours");
   if (!isIdentity(record.leader)) return refuse("its leader is no process identity");
-  if (!maySignal(record.leader.pid)) {
-    return refuse(
-      `its leader is pid ${record.leader.pid}, which is never signalled (init, a group, or this very process)`,
-    );
+  const { leader } = record;
+  // A number that was recycled may be ours by now: then the leader is gone. Only if it *is* us, something is wrong.
+  if (!isProcessNumber(leader.pid) || (!maySignal(leader.pid) && isAlive(leader))) {
+    return refuse(`its leader is pid ${leader.pid}, which is never signalled (init, a group, or this very process)`);
   }
   if (record.kind === "cgroup" && record.cgroup === undefined) return refuse("it names no cgroup");
   if (record.cgroup !== undefined) {

@@ -44,6 +44,19 @@ describe("a record that can't be trusted signals nobody and is never proof", () 
   }
 });
 
+const OURS = identify(process.pid) ?? assert.fail();
+for (const { name, leader } of [
+  { name: "of an earlier boot", leader: { ...OURS, bootId: "an earlier boot" } },
+  { name: "that was recycled", leader: { ...OURS, startTicks: `${Number(OURS.startTicks) - 1}` } },
+]) {
+  test(`a leader's number ${name} may be our own by now: the tree is gone all the same`, async (t) => {
+    const { tree } = await startTree(t, SCENARIO, "off");
+    assert.ok((await tree.stop({ kind: "now", graceMs: 0 })).proven);
+    const outcome = await killNow({ ...tree.record, leader });
+    assert.ok(outcome.proven && outcome.killed === 0, JSON.stringify(outcome));
+  });
+}
+
 for (const { mode, name: how, skip } of MODES) {
   test(`another process that has only the record ends a tree held ${how}`, { skip }, async (t) => {
     const { tree, ground } = await startTree(t, SCENARIO, mode);
