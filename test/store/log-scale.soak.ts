@@ -1,0 +1,172 @@
+/** The event log at size: what opening, verifying and appending cost, in numbers and as bounds. */
+import assert from "node:assert/strict";
+import { closeSync, openSync, readSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { encodeLines, FIRST_PREV, sha256 } from "../../src/store/event-line.ts";
+import { readEvents, tailOfLog, verifyLog } from "../../src/store/log-reader.ts";
+import { mustBeOk, newLog, newTaskId, note, openLog, tempFolder } from "./temp-store.ts";
+import { interleave } from "./two-owners.ts";
+
+const MIB = 1024 * 1024;
+
+/** Writes a sound log of about `size` bytes; returns its number of records. */
+function generate(path: string, taskId: string, size: number, dataBytes: number): number {
+  const fd = openSync(path, "wx", 0o600);
+  const inputs = Array.from({ length: 1_000 }, (_, i) => note(`${i} ${"w".repeat(dataBytes)}`));
+  let seq = 0;
+  let prev = FIRST_PREV;
+  for (let written = 0; written < size; ) {
+    const place = { taskId, at: "2026-01-02T03:04:05.000Z", mono: seq, seq, prev };
+    const { lines, hash } = mustBeOk(encodeLines(inputs, place));
+    const bytes = Buffer.from(`${lines.map((line) => line.text).join("\n")}\n`);
+    written += writeSync(fd, bytes);
+    seq += lines.length;
+    prev = hash;
+  }
+  closeSync(fd);
+  return seq;
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function timeOf(work: () => void): number {
+  const started = performance.now();
+  work();
+  return performance.now() - started;
+}
+
+describe("a large log", () => {
+  test("of 1 GiB opens as fast as one of 1 MiB, shows its end as fast, and finds a record in the middle at once", async (t) => {
+    const folder = tempFolder(t);
+    const taskId = newTaskId();
+    const [small, large] = [join(folder, "small.jsonl"), join(folder, "large.jsonl")];
+    generate(small, taskId, MIB, 2_000);
+    const records = generate(large, taskId, 1024 * MIB, 2_000);
+
+    const opening = (path: string) => () => openLog(path, { taskId }).log.closeNow();
+    // In turns, so that a busy machine slows both.
+    const times = Array.from({ length: 301 }, () => [timeOf(opening(small)), timeOf(opening(large))] as const).slice(
+      50,
+    );
+    const openSmall = median(times.map(([first]) => first));
+    const openLarge = median(times.map(([, second]) => second));
+    t.diagnostic(`open: 1 MiB ${openSmall.toFixed(3)} ms, 1 GiB ${openLarge.toFixed(3)} ms`);
+    assert.ok(openLarge <= 2 * openSmall, `${openLarge} ms against ${openSmall} ms`);
+    const tail = median(Array.from({ length: 51 }, () => timeOf(() => mustBeOk(tailOfLog(large, taskId)))));
+    t.diagnostic(`tail of 1 GiB: ${tail.toFixed(3)} ms`);
+
+    const started = performance.now();
+    const middle = Math.floor(records / 2);
+    for await (const item of readEvents(large, taskId, { from: middle, to: middle, check: "from" })) {
+      assert.equal(mustBeOk(item).event.seq, middle);
+    }
+    const seek = performance.now() - started;
+    t.diagnostic(`seek into 1 GiB: ${seek.toFixed(1)} ms`);
+    assert.ok(seek < 500);
+  });
+
+  test("is verified within 1.2 times of reading, hashing and parsing it bare, in bounded memory", async (t) => {
+    const folder = tempFolder(t);
+    const taskId = newTaskId();
+    const path = join(folder, "events.jsonl");
+    const records = generate(path, taskId, 128 * MIB, 300);
+    bare(path);
+    const [bareTimes, verifyTimes]: [number[], number[]] = [[], []];
+    for (let round = 0; round < 7; round += 1) {
+      const started = performance.now();
+      const lines = bare(path);
+      const between = performance.now();
+      const verified = mustBeOk(await verifyLog(path, taskId));
+      verifyTimes.push(performance.now() - between);
+      bareTimes.push(between - started);
+      assert.deepEqual([verified.records, lines], [records, records]);
+    }
+    const [least, ours] = [Math.min(...bareTimes), Math.min(...verifyTimes)];
+    t.diagnostic(`128 MiB, ${records} records: bare ${Math.round(least)} ms, verified ${Math.round(ours)} ms`);
+    assert.ok(ours <= 1.2 * least, `${ours} ms against ${least} ms`);
+    assert.ok(process.memoryUsage().rss < 600 * MIB);
+  });
+});
+
+/** The least that a check can do: read, split, hash and parse. */
+function bare(path: string): number {
+  const fd = openSync(path, "r");
+  const buffer = Buffer.allocUnsafe(MIB);
+  let held = 0;
+  let lines = 0;
+  for (;;) {
+    const count = readSync(fd, buffer, held, buffer.length - held, null);
+    if (count === 0) break;
+    const filled = held + count;
+    let used = 0;
+    for (let feed = buffer.indexOf(10); feed >= 0 && feed < filled; feed = buffer.indexOf(10, used)) {
+      const line = buffer.subarray(used, feed);
+      sha256(line);
+      JSON.parse(line.toString("utf8"));
+      lines += 1;
+      used = feed + 1;
+    }
+    buffer.copyWithin(0, used, filled);
+    held = filled - used;
+  }
+  closeSync(fd);
+  return lines;
+}
+
+describe("appending", () => {
+  test("costs microseconds written, one flush synced, and little more in a group of a hundred", async (t) => {
+    const { log } = newLog(tempFolder(t), { taskId: newTaskId() });
+    const verdict = {
+      type: "gate.verdict",
+      data: { toolUseId: "toolu_01ABCDEFGHIJKLMNOPQRSTUV", toolName: "Bash", verdict: "allow", rule: "bash.read-only" },
+    };
+    const perRecord = async (rounds: number, work: () => Promise<void> | void, records = 1): Promise<number> => {
+      const started = performance.now();
+      for (let i = 0; i < rounds; i += 1) await work();
+      return ((performance.now() - started) * 1_000) / (rounds * records);
+    };
+    const write = () => {
+      mustBeOk(log.append([verdict]));
+    };
+    await perRecord(5_000, write);
+    const written = await perRecord(20_000, write);
+    const synced = await perRecord(500, async () => {
+      write();
+      mustBeOk(await log.sync());
+    });
+    const batch = Array.from({ length: 100 }, () => verdict);
+    const group = await perRecord(
+      200,
+      async () => {
+        mustBeOk(log.append(batch));
+        mustBeOk(await log.sync());
+      },
+      100,
+    );
+    const joined = await perRecord(
+      200,
+      async () => {
+        await Promise.all(
+          batch.map(async () => {
+            write();
+            mustBeOk(await log.sync());
+          }),
+        );
+      },
+      100,
+    );
+    t.diagnostic(
+      `a record: written ${written.toFixed(1)} us, synced ${synced.toFixed(0)} us, in a synced batch of 100 ${group.toFixed(1)} us, 100 callers joined ${joined.toFixed(1)} us`,
+    );
+    assert.ok(written < 100 && group < synced && joined < synced);
+    mustBeOk(await log.close());
+  });
+});
+
+describe("many owners", () => {
+  test("of one store interleave two hundred times without a repeated number or a double owner", (t: TestContext) =>
+    interleave(t, { processes: 3, rounds: 200 }));
+});
