@@ -36,6 +36,8 @@ export interface Hub {
   quitting: Promise<void> | undefined;
   /** Pi itself told us that it ends. */
   quitSeen: boolean;
+  /** The workers are ended; a session that still begins in this process opens a supervisor anew. */
+  over: boolean;
 }
 
 /** Milliseconds that Pi's quit gives the workers; the guardian ends what is left. */
@@ -58,6 +60,7 @@ export function getHub(): Hub {
     signals: undefined,
     quitting: undefined,
     quitSeen: false,
+    over: false,
   };
   return place[KEY];
 }
@@ -67,7 +70,7 @@ export function bindSession(instance: Instance, ctx: ExtensionContext): void {
   const hub = getHub();
   if (hub.owner !== undefined && hub.port?.probe() === true) return;
   hub.port?.close();
-  if (hub.quitSeen) Object.assign(hub, { supervisor: undefined, quitting: undefined, quitSeen: false });
+  if (hub.over) Object.assign(hub, { supervisor: undefined, quitting: undefined, quitSeen: false, over: false });
   hub.owner = instance;
   hub.port = openPort(ctx);
   for (const { text, level } of hub.waiting.splice(0)) hub.port.show(text, level);
@@ -92,14 +95,29 @@ export async function leaveSession(instance: Instance, reason: SessionShutdownEv
   if (reason !== undefined && reason !== "quit") return;
   hub.quitSeen = true;
   await quit(hub);
+  hub.over = true;
   hub.signals?.remove();
   hub.signals = undefined;
 }
 
-/** Ends the workers of this process once; their tasks stay recoverable. */
+/** Ends the workers of this process once; their tasks stay recoverable. Never rejects, and never takes much longer. */
 export function quit(hub: Hub): Promise<void> {
-  hub.quitting ??= hub.supervisor?.shutdown(QUIT_MS) ?? Promise.resolve();
+  hub.quitting ??= hub.supervisor === undefined ? Promise.resolve() : endWorkers(hub.supervisor);
   return hub.quitting;
+}
+
+async function endWorkers(supervisor: Supervisor): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, QUIT_MS + 500);
+    timer.unref();
+  });
+  try {
+    await Promise.race([supervisor.shutdown(QUIT_MS), late]);
+  } catch {
+    // Pi ends all the same; the workers' guardians end what is left.
+  }
+  clearTimeout(timer);
 }
 
 /** Opens the supervisor at the first command that needs it. A failure is that command's failure and is tried again. */

@@ -24,7 +24,7 @@ export function timeline(events: readonly StoredEvent[]): Entry[] {
   return events.flatMap((event) => {
     if (!isKnown(event.type)) return [];
     const told = tell(event as TaskEvent, names);
-    return told === null ? [] : [{ seq: event.seq, at: event.at, ...told }];
+    return told === null ? [] : [{ seq: event.seq, at: event.at, ...told, title: oneLine(told.title, 500) }];
   });
 }
 

@@ -2,8 +2,10 @@
 import { type Command, EXIT } from "../answer.ts";
 import { safe, stateWords } from "../words-for-people.ts";
 
-export const verify: Command<"verify"> = async ({ call }, supervisor) => {
+export const verify: Command<"verify"> = async ({ call, port }, supervisor) => {
   const [taskId = ""] = call.args;
+  if (port.mode === "tui" && !call.json)
+    port.show(`The verification of ${taskId} runs; its outcome is shown here.`, "info");
   const done = await supervisor.verify(taskId);
   if (!done.ok) return done;
   const { outcome, state, message, treeId } = done;

@@ -40,16 +40,17 @@ async function askApproval(port: PiPort, asked: Asked, signal: AbortSignal): Pro
 }
 
 async function askQuestions(port: PiPort, asked: Asked, questions: Question[], signal: AbortSignal): Promise<Choice> {
-  const answers: { question: string; text: string }[] = [];
+  const answers: string[] = [];
   for (const [index, question] of questions.entries()) {
     const title = questionTitle(asked, question, index, questions.length);
     const given = await askQuestion(port, title, question, signal);
     if (typeof given !== "string") return given;
-    answers.push({ question: question.question, text: given });
+    answers.push(given);
   }
   const [only] = answers;
-  if (answers.length === 1 && only !== undefined) return { do: "answer", text: only.text };
-  return { do: "answer", text: answers.map(({ question, text }) => `${question}=${text}`).join("; ") };
+  if (answers.length === 1 && only !== undefined) return { do: "answer", text: only };
+  // Several answers are told apart by the question's number and by semicolons.
+  return { do: "answer", text: answers.map((text, index) => `${index + 1}=${text.replaceAll(";", ",")}`).join("; ") };
 }
 
 async function askQuestion(

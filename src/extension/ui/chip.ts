@@ -36,7 +36,10 @@ export function widgetLines(tasks: readonly TaskView[], now: number = Date.now()
   const asks = live.flatMap((task) =>
     task.requests
       .filter((request) => request.askedOf === "person")
-      .map((request) => oneLine(`  ? ${request.requestId} ${callLine(request.toolName, request.input, 70)}`, LINE)),
+      .map(
+        (request) =>
+          `  ? ${oneLine(`${request.requestId} ${callLine(request.toolName, request.input, 70)}`, LINE - 4)}`,
+      ),
   );
   const all = [...rows, ...asks];
   if (all.length <= MAX_LINES) return all;

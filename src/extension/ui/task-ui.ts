@@ -41,6 +41,15 @@ export function showTasks(hub: Hub, supervisor: Supervisor, port: PiPort): { dis
       dispose();
       return;
     }
+    try {
+      show(update);
+    } catch (error) {
+      // A fault of the display is the display's own: the supervisor's work goes on.
+      port.show(`${update.taskId}: an event could not be shown (${String(error)}).`, "error");
+    }
+  }
+
+  function show(update: TaskUpdate): void {
     const told = milestone(update);
     if (told !== null) port.show(told.text, told.level);
     const asked = pendingRequests(update.after)

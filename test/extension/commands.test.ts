@@ -1,0 +1,441 @@
+/** Every command in every mode: which channel carries the answer, and that it is exactly one. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { commandNames } from "../../src/extension/parse/spec.ts";
+import { openPort } from "../../src/extension/pi-port.ts";
+import { runCommand } from "../../src/extension/run.ts";
+import type { Supervisor } from "../../src/supervisor/api.ts";
+import { until } from "../support/until.ts";
+import { type FakeMode, type FakeSession, fakeSession } from "./support/fake-pi.ts";
+import { type FakeSupervisor, fakeSupervisor, hubWith, requestView, taskView } from "./support/fake-supervisor.ts";
+
+interface Ran {
+  session: FakeSession;
+  errorOut: string[];
+  exitCode: number | string | null | undefined;
+}
+
+const before = process.exitCode;
+beforeEach(() => {
+  process.exitCode = undefined;
+});
+afterEach(() => {
+  process.exitCode = before;
+  hubWith(undefined);
+});
+
+async function run(input: string, mode: FakeMode, supervisor: Supervisor, cwd = "/work/here"): Promise<Ran> {
+  hubWith(supervisor);
+  const session = fakeSession(mode);
+  const errorOut: string[] = [];
+  await runCommand(
+    input,
+    cwd,
+    openPort(session.ctx, (line) => errorOut.push(line)),
+  );
+  const { exitCode } = process;
+  process.exitCode = undefined;
+  return { session, errorOut, exitCode };
+}
+
+/** The one JSON answer, wherever this mode shows it; nothing else may be shown. */
+function onlyJson(ran: Ran, mode: FakeMode): Record<string, unknown> {
+  const shown = ran.session.notices.map((notice) => notice.text);
+  const [text = "", ...more] = mode === "tui" || mode === "rpc" ? shown : ran.errorOut;
+  assert.deepEqual(more, []);
+  assert.equal(mode === "tui" || mode === "rpc" ? ran.errorOut.length : shown.length, 0);
+  assert.ok(text.startsWith("{") && !text.includes("\n"));
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+const GOOD: [input: string, fields: Record<string, unknown>][] = [
+  [
+    'start Fix it --verify "npm test"',
+    { command: "start", taskId: "t-1", cwd: "/work/here", stopCommand: "/supervise stop t-1" },
+  ],
+  [
+    "status t-1",
+    {
+      command: "status",
+      taskId: "t-1",
+      state: "running",
+      waitsFor: null,
+      claudeSessionId: "11111111-1111-4111-8111-111111111111",
+      goal: "Fix the parser",
+    },
+  ],
+  ["status", { command: "status", taskId: "t-1" }],
+  ["sessions", { command: "sessions" }],
+  ["sessions --all", { command: "sessions" }],
+  ["send t-1 hello", { command: "send", taskId: "t-1", queued: false }],
+  ["approvals", { command: "approvals", requests: [requestView()] }],
+  ["approve r-1 --note fine", { command: "approve", requestId: "r-1", taskId: "t-1" }],
+  ["deny r-1 no", { command: "deny", requestId: "r-1", taskId: "t-1" }],
+  ["answer r-1 Blue", { command: "answer", requestId: "r-1", taskId: "t-1" }],
+  ["verify t-1", { command: "verify", outcome: "pass", state: "completed" }],
+  ["stop t-1 enough", { command: "stop", state: "stopped" }],
+  ["kill t-1", { command: "kill", state: "stopped" }],
+  ["log t-1", { command: "log", taskId: "t-1", lastSeq: 1 }],
+  ["log t-1 --verify", { command: "log", records: 7 }],
+  ["replay t-1", { command: "replay", state: "completed", matches: true }],
+  ["report t-1", { command: "report", taskId: "t-1" }],
+  ["report --all", { command: "report", tasks: 1, costUsd: 0.12 }],
+  ['policy check "git push"', { command: "policy", verdict: "person", rule: "bash.git.push" }],
+  ["policy show", { command: "policy", profile: "standard" }],
+  ["help", { command: "help" }],
+  ["help start", { command: "help", topic: "start" }],
+];
+
+for (const mode of ["tui", "rpc", "json", "print"] as const) {
+  describe(`in ${mode} mode`, () => {
+    test("the table below knows every command", () => {
+      assert.deepEqual(new Set(GOOD.map(([, fields]) => fields.command)), new Set(commandNames));
+    });
+
+    for (const [input, fields] of GOOD) {
+      test(`${input} --json answers with one object`, async () => {
+        const supervisor = fakeSupervisor();
+        supervisor.views = [taskView({ requests: [requestView()] })];
+        const ran = await run(`${input} --json`, mode, supervisor);
+        const answer = onlyJson(ran, mode);
+        assert.equal(answer.ok, true);
+        for (const [key, value] of Object.entries(fields)) assert.deepEqual(answer[key], value, key);
+        assert.equal(ran.session.dialogs.length, 0);
+        assert.equal(ran.exitCode, mode === "json" || mode === "print" ? 0 : undefined);
+      });
+
+      test(`${input} answers people with one text`, async () => {
+        const supervisor = fakeSupervisor();
+        const ran = await run(input, mode, supervisor);
+        const shown = [...ran.session.notices.map((notice) => notice.text), ...ran.errorOut];
+        const running = mode === "tui" && input.startsWith("verify") ? 1 : 0;
+        assert.equal(shown.length, 1 + running);
+        assert.ok(!shown.at(-1)?.startsWith("{") && (shown.at(-1)?.length ?? 0) > 10);
+      });
+    }
+
+    test("a wrong word is refused with one object, and with one text", async () => {
+      const json = await run("statsu --json", mode, fakeSupervisor());
+      const answer = onlyJson(json, mode);
+      assert.deepEqual([answer.ok, answer.command, answer.reason], [false, "statsu", "unknown-command"]);
+      assert.equal(json.exitCode, mode === "json" || mode === "print" ? 2 : undefined);
+      const text = await run("statsu", mode, fakeSupervisor());
+      const shown = [...text.session.notices.map((notice) => notice.text), ...text.errorOut];
+      assert.equal(shown.length, 1);
+      assert.match(shown[0] ?? "", /Did you mean "status"/);
+    });
+
+    test("what the supervisor refuses is passed on with its code and sentence", async () => {
+      const refused = { ok: false as const, reason: "cwd-busy", message: "Task t-0 works there." };
+      const ran = await run('start Fix --verify "true" --json', mode, fakeSupervisor({ start: async () => refused }));
+      assert.deepEqual(onlyJson(ran, mode), { ...refused, command: "start" });
+      assert.equal(ran.exitCode, mode === "json" || mode === "print" ? 1 : undefined);
+    });
+
+    test("a bug in the supervisor is an answer, not an exception", async () => {
+      const status = () => Promise.reject(new Error("boom"));
+      const ran = await run("status t-1 --json", mode, fakeSupervisor({ status }));
+      const answer = onlyJson(ran, mode);
+      assert.deepEqual([answer.ok, answer.reason], [false, "internal-error"]);
+      assert.match(String(answer.message), /boom/);
+    });
+  });
+}
+
+describe("start", () => {
+  test("hands every flag to the supervisor, and nothing that was not given", async () => {
+    const supervisor = fakeSupervisor();
+    await run(
+      'start Fix it --verify "npm test" --verify "npm run lint" --cwd sub --mode auto --trust none --max-rounds 2 --timeout 1h --quiet-timeout 5m --patience 2s --model m --profile open --max-turns 4 --verify-in workspace --verify-setup "npm ci" --verify-runs 2 --transport claude-jsonl --json',
+      "rpc",
+      supervisor,
+      "/from",
+    );
+    assert.deepEqual(supervisor.calls[0]?.args, [
+      {
+        goal: "Fix it",
+        from: "/from",
+        verify: ["npm test", "npm run lint"],
+        cwd: "sub",
+        mode: "auto",
+        transport: "claude-jsonl",
+        trust: "none",
+        profile: "open",
+        model: "m",
+        maxRounds: 2,
+        maxTurns: 4,
+        timeoutMs: 3_600_000,
+        quietTimeoutMs: 300_000,
+        patienceMs: 2_000,
+        verifyIn: "workspace",
+        verifySetup: "npm ci",
+        verifyRuns: 2,
+      },
+    ]);
+    const plain = fakeSupervisor();
+    await run("start Fix it --verify x --json", "rpc", plain, "/from");
+    assert.deepEqual(plain.calls[0]?.args, [{ goal: "Fix it", from: "/from", verify: ["x"] }]);
+  });
+
+  const ends: [state: Parameters<typeof taskView>[0], ok: boolean, exitCode: number][] = [
+    [{ state: "completed" }, true, 0],
+    [{ state: "failed", reason: "worker-exit-1", why: "Claude ended." }, false, 1],
+    [{ state: "stopped", reason: "stop" }, false, 1],
+    [{ state: "failed_to_stop" }, false, 1],
+    [{ state: "human_required", waitsFor: "approval", requests: [requestView()] }, true, 3],
+    [{ state: "human_required", waitsFor: "result" }, true, 3],
+  ];
+  for (const mode of ["print", "json"] as const)
+    for (const [end, ok, exitCode] of ends)
+      test(`in ${mode} mode waits for ${end?.state} ${end?.waitsFor ?? ""} and exits with ${exitCode}`, async () => {
+        const settled = async () => taskView(end);
+        const ran = await run("start Fix --verify x --json", mode, fakeSupervisor({ settled }));
+        const answer = onlyJson(ran, mode);
+        assert.deepEqual([answer.ok, answer.state, ran.exitCode], [ok, end?.state, exitCode]);
+        assert.equal(answer.stopCommand, "/supervise stop t-1");
+        if (!ok) assert.match(String(answer.reason), /^[a-z0-9-]+$/);
+      });
+
+  test("in RPC mode does not wait for the task", async () => {
+    const settled = () => new Promise<never>(() => undefined);
+    const ran = await run("start Fix --verify x --json", "rpc", fakeSupervisor({ settled }));
+    assert.equal(onlyJson(ran, "rpc").ok, true);
+  });
+
+  for (const [mode, flag] of [
+    ["rpc", " --json"],
+    ["tui", " --json"],
+    ["print", ""],
+    ["json", " --json"],
+  ] as const)
+    test(`without a verification is refused in ${mode} mode${flag}, and asks nobody`, async () => {
+      const supervisor = fakeSupervisor();
+      const ran = await run(`start Fix${flag}`, mode, supervisor);
+      assert.equal(supervisor.calls.length, 0);
+      assert.equal(ran.session.dialogs.length, 0);
+      const [text = ""] = [...ran.session.notices.map((notice) => notice.text), ...ran.errorOut];
+      assert.match(text, flag === "" ? /--verify "npm test"/ : /"reason":"no-verification"/);
+    });
+
+  test("says how to stop the task, and shows notices without control characters", async () => {
+    const start: Supervisor["start"] = async () => ({
+      ok: true,
+      taskId: "t-9",
+      cwd: "/work/\u001b[31mred",
+      mode: "auto",
+      stopCommand: "/supervise stop t-9",
+      notices: ["A newer \u001b]0;title\u0007Claude."],
+    });
+    const ran = await run("start Fix --verify x", "rpc", fakeSupervisor({ start }));
+    const text = ran.session.notices[0]?.text ?? "";
+    assert.match(text, /Stop: \/supervise stop t-9/);
+    assert.match(text, /\/work\/red/);
+    assert.match(text, /A newer Claude\./);
+    assert.doesNotMatch(text, /\u001b|\u0007/);
+  });
+});
+
+describe("stop", () => {
+  test("passes on what may still run, and never says stopped without proof", async () => {
+    const remaining = [{ kind: "process", id: "42", detail: "sleep 100" }];
+    const stop: Supervisor["stop"] = async () => ({
+      ok: false,
+      reason: "failed-to-stop",
+      message: "Something may still run.",
+      state: "failed_to_stop",
+      remaining,
+    });
+    const ran = await run("stop t-1 --json", "rpc", fakeSupervisor({ stop }));
+    assert.deepEqual(onlyJson(ran, "rpc"), {
+      ok: false,
+      command: "stop",
+      reason: "failed-to-stop",
+      message: "Something may still run.\n  process 42 sleep 100",
+      taskId: "t-1",
+      state: "failed_to_stop",
+      remaining,
+    });
+  });
+
+  test("of an ended task says that nothing changed", async () => {
+    const stop: Supervisor["stop"] = async () => ({ ok: true, state: "completed" });
+    const ran = await run("stop t-1", "rpc", fakeSupervisor({ stop }));
+    assert.match(ran.session.notices[0]?.text ?? "", /ended already \(completed\)/);
+  });
+
+  test("hands the reason on only when one was given", async () => {
+    const supervisor = fakeSupervisor();
+    await run("stop t-1 too slow --json", "rpc", supervisor);
+    await run("stop t-1 --json", "rpc", supervisor);
+    assert.deepEqual(
+      supervisor.calls.map((call) => call.args),
+      [
+        ["t-1", "too slow"],
+        ["t-1", undefined],
+      ],
+    );
+  });
+});
+
+describe("verify", () => {
+  for (const [outcome, exitCode] of [
+    ["pass", 0],
+    ["fail", 1],
+    ["error", 1],
+  ] as const)
+    test(`with outcome ${outcome} is ok, and exits with ${exitCode} in print mode`, async () => {
+      const verify: Supervisor["verify"] = async () => ({
+        ok: true,
+        outcome,
+        state: "human_required",
+        message: "It ran.",
+        treeId: "abc",
+      });
+      const ran = await run("verify t-1 --json", "print", fakeSupervisor({ verify }));
+      const answer = onlyJson(ran, "print");
+      assert.deepEqual([answer.ok, answer.outcome, ran.exitCode], [true, outcome, exitCode]);
+    });
+});
+
+describe("log", () => {
+  test("with --follow and --json is a usage error", async () => {
+    const ran = await run("log t-1 --follow --json", "print", fakeSupervisor());
+    const answer = onlyJson(ran, "print");
+    assert.deepEqual([answer.ok, answer.reason, ran.exitCode], [false, "usage", 2]);
+  });
+
+  test("shows the newest records when no start was given, and from the asked one else", async () => {
+    const asked: unknown[] = [];
+    const log: Supervisor["log"] = async (_id, options) => {
+      asked.push(options);
+      return { ok: true, events: [], path: "/p", lastSeq: 1_000 };
+    };
+    await run("log t-1 --json", "rpc", fakeSupervisor({ log }));
+    await run("log t-1 --since 7 --json", "rpc", fakeSupervisor({ log }));
+    assert.deepEqual(asked, [{ limit: 1 }, { since: 501, limit: 500 }, { since: 7, limit: 500 }]);
+  });
+
+  test("keeps one answer within its bound: the newest records stay", async () => {
+    const events = Array.from({ length: 500 }, (_, index) => ({
+      v: 1 as const,
+      seq: index + 1,
+      taskId: "t-1",
+      workerId: null,
+      at: "2026-01-01T00:00:00.000Z",
+      mono: 0,
+      type: "worker.text",
+      data: { preview: "x".repeat(8_000), chars: 8_000 },
+      prev: "0".repeat(64),
+    }));
+    const log: Supervisor["log"] = async () => ({ ok: true, events, path: "/p", lastSeq: 500 });
+    const ran = await run("log t-1 --json", "rpc", fakeSupervisor({ log }));
+    const answer = onlyJson(ran, "rpc") as { events: { seq: number }[] };
+    assert.ok(JSON.stringify(answer).length < 450_000);
+    assert.ok(answer.events.length > 10);
+    assert.equal(answer.events.at(-1)?.seq, 500);
+  });
+
+  test("follows on standard error until the task ends", async () => {
+    const follow: Supervisor["follow"] = async (id, since, onEvent, signal) => {
+      const event = (seq: number, type: string, data: object) => ({
+        v: 1 as const,
+        seq,
+        taskId: id,
+        workerId: null,
+        at: "2026-01-01T00:00:00.000Z",
+        mono: 0,
+        type,
+        data,
+        prev: "",
+      });
+      onEvent(event(since, "worker.text", { preview: "hi\u001b[2J" }));
+      onEvent(event(since + 1, "task.completed", {}));
+      return signal.aborted ? { ok: true } : { ok: false, reason: "endless", message: "It did not end." };
+    };
+    const ran = await run("log t-1 --follow", "print", fakeSupervisor({ follow }));
+    assert.deepEqual(ran.errorOut, [
+      "1 00:00:00 worker.text preview=hi",
+      "2 00:00:00 task.completed",
+      "Task t-1 has ended.",
+    ]);
+  });
+});
+
+describe("report", () => {
+  test("writes a page where it was asked to, relative to Pi's folder", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "report-"));
+    try {
+      const ran = await run("report t-1 --html out.html --json", "rpc", fakeSupervisor(), folder);
+      const answer = onlyJson(ran, "rpc");
+      assert.deepEqual([answer.ok, answer.file], [true, join(folder, "out.html")]);
+      assert.match(readFileSync(join(folder, "out.html"), "utf8"), /Fix the parser/);
+      const bad = await run("report t-1 --html no/such/folder/out.html --json", "rpc", fakeSupervisor(), folder);
+      assert.equal(onlyJson(bad, "rpc").reason, "cannot-write");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe("status", () => {
+  test("says what it waits for, who must act and how to stop it", async () => {
+    const supervisor: FakeSupervisor = fakeSupervisor();
+    supervisor.views = [
+      taskView({
+        state: "human_required",
+        waitsFor: "approval",
+        requests: [requestView({ input: { command: "rm \u001b[8mhidden" } })],
+      }),
+    ];
+    const ran = await run("status t-1", "rpc", supervisor);
+    const text = ran.session.notices[0]?.text ?? "";
+    assert.match(text, /^t-1: human required/);
+    assert.match(text, /\/supervise approve r-1/);
+    assert.match(text, /rm <U\+001B>\[8mhidden/);
+    assert.match(text, /Stop: \/supervise stop t-1/);
+    assert.match(text, /\$0\.12/);
+  });
+
+  test("leaves out a cost that nobody reported", async () => {
+    const supervisor = fakeSupervisor();
+    supervisor.views = [taskView({ costUsd: null })];
+    const ran = await run("status t-1", "rpc", supervisor);
+    assert.doesNotMatch(ran.session.notices[0]?.text ?? "", /\$0/);
+  });
+});
+
+test("an exit code of a failed command is not hidden by a later good one", async () => {
+  hubWith(fakeSupervisor());
+  const session = fakeSession("print");
+  const port = openPort(session.ctx, () => undefined);
+  await runCommand("statsu", "/", port);
+  await runCommand("help", "/", port);
+  assert.equal(process.exitCode, 2);
+});
+
+test("commands with --json run side by side", async () => {
+  let open: (() => void) | undefined;
+  const verify: Supervisor["verify"] = () =>
+    new Promise((resolve) => {
+      open = () => resolve({ ok: true, outcome: "pass", state: "completed", message: "", treeId: "a" });
+    });
+  hubWith(fakeSupervisor({ verify }));
+  const session = fakeSession("rpc");
+  const port = openPort(session.ctx);
+  const slow = runCommand("verify t-1 --json", "/", port);
+  await until(() => open, 10_000, "the verification runs");
+  await runCommand("status t-1 --json", "/", port);
+  assert.deepEqual(
+    session.notices.map((notice) => JSON.parse(notice.text).command),
+    ["status"],
+  );
+  open?.();
+  await slow;
+  assert.deepEqual(
+    session.notices.map((notice) => JSON.parse(notice.text).command),
+    ["status", "verify"],
+  );
+});
