@@ -1,7 +1,7 @@
 /** What the gate goes by for one task, as data for `policy show`. */
 import type { PolicyContext, PolicyRule, Profile } from "../core/contracts/policy.ts";
 import { PLACES } from "./paths/places.ts";
-import { TABLES } from "./programs/registry.ts";
+import { tables } from "./programs/registry.ts";
 
 export interface EffectivePolicy {
   profile: Profile;
@@ -44,7 +44,7 @@ export function describeEffectivePolicy(context: PolicyContext): EffectivePolicy
       change,
     })),
     programs: Object.fromEntries(
-      Object.entries(TABLES).map(([table, programs]) => [
+      Object.entries(tables()).map(([table, programs]) => [
         table,
         Object.entries(programs).map(([name, { reason }]) => ({ name, reason })),
       ]),

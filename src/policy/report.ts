@@ -78,6 +78,15 @@ export class Report {
     }
   }
 
+  /** Like `denyOnly`, but what a person must answer counts too: for a program that may be this one or another. */
+  denyOnlyOrPerson(judge: () => void): void {
+    const before = this.#findings.length;
+    judge();
+    const added = this.#findings.splice(before);
+    for (const finding of added)
+      if (finding.verdict === "deny" || finding.verdict === "person") this.#findings.push(finding);
+  }
+
   get isDenyOnly(): boolean {
     return this.#denyOnly > 0;
   }

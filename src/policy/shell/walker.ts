@@ -15,13 +15,14 @@ import {
 import type { Gate } from "../gate.ts";
 import { judgeArithmetic, judgeArithmeticPart } from "./arithmetic.ts";
 import { both, type Flow, NOTHING_KNOWN } from "./flow.ts";
+import { type InvokeOptions, invoke } from "./invoke.ts";
 import { judgeFor, judgeLoop } from "./loops.ts";
 import { NUMBER, UNKNOWN } from "./marks.ts";
 import { judgeRedirections } from "./redirections.ts";
 import { judgeSimple } from "./simple.ts";
 import { ShellState } from "./state.ts";
 import { judgeTest } from "./tests.ts";
-import { expandSingle, type Surroundings } from "./words.ts";
+import { type Arg, expandSingle, type Surroundings } from "./words.ts";
 
 /** Simple commands in one call; beyond it a person should look. */
 const MAX_COMMANDS = 50;
@@ -99,6 +100,27 @@ export class Walker implements Surroundings {
     this.#commands += 1;
     if (this.#commands === MAX_COMMANDS + 1) {
       this.gate.report.review("limits.commands", `More than ${MAX_COMMANDS} simple commands in one call.`, subject);
+    }
+  }
+
+  /** Judges an argument vector that a wrapper, runner or carrier would start. */
+  invoke(argv: readonly Arg[], from: Pick<InvokeOptions, "state" | "stdin" | "assigned" | "packageFolder">): Flow {
+    if (this.#nesting >= MAX_NESTING) {
+      this.gate.report.review("limits.depth", "The command is nested too deep to be judged.", "");
+      return NOTHING_KNOWN;
+    }
+    this.#nesting += 1;
+    this.#visits += 1;
+    try {
+      return invoke(argv, {
+        state: from.state,
+        stdin: from.stdin,
+        assigned: from.assigned,
+        packageFolder: from.packageFolder,
+        walker: this,
+      });
+    } finally {
+      this.#nesting -= 1;
     }
   }
 
