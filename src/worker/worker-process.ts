@@ -48,7 +48,9 @@ export class WorkerProcess {
   #gone: Promise<void> = Promise.resolve();
   #exit: LeaderExit | undefined;
   #ending: Promise<StopOutcome> | undefined;
-  /** Cuts the waits of an ending short: a graceful stop that becomes an immediate one. */
+  /** Ends the wait for the worker to leave by itself: a pause that becomes a stop. */
+  readonly #impatience = new AbortController();
+  /** Ends the grace after TERM too: a graceful stop that becomes an immediate one. */
   readonly #hurry = new AbortController();
 
   constructor(deps: WorkerDeps, listener: ProcessListener) {
@@ -91,10 +93,13 @@ export class WorkerProcess {
     this.#writer?.end();
   }
 
-  /** Joins an ending in progress; `now` cuts its waits short. After an ending it proves again. */
+  /** Joins an ending in progress and cuts its waits short. After an ending it proves again. */
   stop(options: StopOptions): Promise<StopOutcome> {
     if (options.kind === "now") this.#hurry.abort();
-    if (this.#ending !== undefined && this.phase !== "gone") return this.#ending;
+    if (this.#ending !== undefined && this.phase !== "gone") {
+      this.#impatience.abort();
+      return this.#ending;
+    }
     return this.#end(options, { interrupt: true, exitMs: EXIT_AFTER_EOF_MS });
   }
 
@@ -172,7 +177,7 @@ export class WorkerProcess {
     const process = this.#process;
     if (process === undefined) return { proven: true, method: "census", killed: 0, durationMs: 0 };
     if (this.#exit === undefined && !this.#hurry.signal.aborted) {
-      const early = Promise.race([process.exited, this.#hurried()]);
+      const early = Promise.race([process.exited, aborted(this.#impatience.signal), aborted(this.#hurry.signal)]);
       if (patience.interrupt) {
         await within(this.#deps.clock, INTERRUPT_MS, Promise.race([this.#listener.interrupt?.(INTERRUPT_MS), early]));
       }
@@ -188,11 +193,11 @@ export class WorkerProcess {
     if (outcome.proven) await within(this.#deps.clock, 2 * DRAIN_MS, this.#gone);
     return { ...outcome, durationMs: Math.round(this.#deps.clock.mono() - started) };
   }
+}
 
-  #hurried(): Promise<void> {
-    const { signal } = this.#hurry;
-    return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-  }
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 export function stopped(): Failure {

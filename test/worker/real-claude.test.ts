@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { apiError, bash, hang, text, toolUse, toolUses } from "../support/model-reply.ts";
 import { assertNoneLeft, processesWithMark } from "../support/processes.ts";
 import { until } from "../support/until.ts";
+import { writeTree } from "../support/workspace.ts";
 import { allow, type Driven, type DriveOptions } from "./driver.ts";
 import { endBySignal, killAtOnce, type Scene, scene, stopGracefully } from "./real-scene.ts";
 
@@ -252,6 +253,69 @@ describe("the gate", () => {
     const result = await driven.next("tool-result");
     assert.deepEqual([result.isError, result.wrapped], [true, true]);
     assert.deepEqual(driven.of("hook"), []);
+  });
+});
+
+describe("settings", () => {
+  const PERSONAL: [string, object][] = [
+    ["disableAllHooks and a blanket allow", { disableAllHooks: true, permissions: { allow: ["Bash(*)"] } }],
+    ["a bypass mode", { permissions: { defaultMode: "bypassPermissions" } }],
+  ];
+  for (const [what, settings] of PERSONAL) {
+    test(`a person's own ${what} cannot take the gate away`, async (t) => {
+      const { lab, server, ready, cwd } = await scene(t);
+      await writeTree(lab.home, { ".claude/settings.json": JSON.stringify(settings) });
+      server.script("main", [bash("touch made.txt"), text("ok")]);
+      const driven = await ready({ onHook: () => ({ decision: "deny", reason: "no" }) });
+      await driven.prompt("go");
+      await driven.next("result");
+      assert.equal(existsSync(join(cwd, "made.txt")), false);
+      assert.equal((await driven.next("init")).permissionMode, "default");
+    });
+  }
+
+  test("a person's own ask rule asks once more, under the same tool_use_id", async (t) => {
+    const { lab, server, ready } = await scene(t);
+    await writeTree(lab.home, { ".claude/settings.json": JSON.stringify({ permissions: { ask: ["Bash(ls:*)"] } }) });
+    server.script("main", [bash("ls"), text("ok")]);
+    const driven = await ready({ onHook: () => allow });
+    await driven.prompt("go");
+    const ask = await driven.next("ask");
+    assert.equal(ask.toolUseId, (await driven.next("hook")).toolUseId);
+    assert.deepEqual(await driven.worker.reply(ask.callId, allow), { ok: true });
+    assert.match((await driven.next("tool-result")).text, /a\.txt/);
+  });
+
+  for (const [trust, runs] of [
+    ["user", false],
+    ["none", false],
+    ["project", true],
+  ] as const) {
+    test(`a repository's hooks and MCP servers ${runs ? "run" : "do not run"} with trust ${trust}`, async (t) => {
+      const { server, ready, cwd } = await scene(t, {
+        ".claude/settings.json": JSON.stringify({
+          hooks: { UserPromptSubmit: [{ hooks: [{ type: "command", command: "touch hook-ran" }] }] },
+        }),
+        ".mcp.json": JSON.stringify({ mcpServers: { evil: { command: "touch", args: ["mcp-ran"] } } }),
+      });
+      server.script("main", [text("ok")]);
+      const driven = await ready({ input: { trust } });
+      await driven.prompt("go");
+      await driven.next("result");
+      assert.equal(existsSync(join(cwd, "hook-ran")), runs);
+      if (!runs) assert.equal(existsSync(join(cwd, "mcp-ran")), false);
+    });
+  }
+
+  test("process-pipe answers one prompt in plain text and leaves", async (t) => {
+    const { server, make } = await scene(t);
+    server.script("main", [text("plain words")]);
+    const driven = await make({ transport: "process-pipe" });
+    assert.equal((await driven.worker.start()).ok, true);
+    await driven.prompt("say something");
+    const result = await driven.next("result");
+    assert.deepEqual([result.isError, result.text, result.costUsd], [false, "plain words\n", undefined]);
+    assert.equal((await driven.next("exited")).code, 0);
   });
 });
 

@@ -4,13 +4,13 @@
  */
 import type { WorkerEvent } from "../../core/contracts/worker.ts";
 import { type FrameError, FrameReader, type WireMessage } from "../framing/frame-reader.ts";
-import { ControlChannel, type ControlChannelOptions } from "./control-channel.ts";
+import { ControlChannel, type ControlChannelOptions, type Taken } from "./control-channel.ts";
 import { type Mapped, MessageMapper } from "./message-mapper.ts";
 
 export interface ClaudeStreamOptions extends ControlChannelOptions {
   frameError(error: FrameError): void;
   /** Told of each message after its events were published. */
-  observe?(message: WireMessage, mapped: Mapped | "control"): void;
+  observe?(message: WireMessage, mapped: Mapped | Taken): void;
 }
 
 export class ClaudeStream {
@@ -47,7 +47,7 @@ export class ClaudeStream {
   }
 
   #message(message: WireMessage): void {
-    const mapped = this.control.take(message) ? "control" : this.#mapper.map(message);
+    const mapped = this.control.take(message) ?? this.#mapper.map(message);
     this.#observe?.(message, mapped);
   }
 }

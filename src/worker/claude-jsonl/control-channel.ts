@@ -27,6 +27,8 @@ export interface ControlChannelOptions {
   clock: Pick<Clock, "setTimer">;
 }
 
+export type Taken = "control" | "duplicate";
+
 interface OpenRequest {
   settle(result: Result<{ response: Fields }>): void;
   cancel: Cancel;
@@ -44,20 +46,19 @@ export class ControlChannel {
     this.#options = options;
   }
 
-  /** True when the message was one of the channel's. */
-  take(message: WireMessage): boolean {
+  /** What became of a message; `undefined` when it is none of the channel's. A `duplicate` was not acted on. */
+  take(message: WireMessage): Taken | undefined {
     switch (message.type) {
       case "control_request":
-        this.#asked(message);
-        return true;
+        return this.#asked(message);
       case "control_response":
         this.#answered(message);
-        return true;
+        return "control";
       case "control_cancel_request":
         this.#cancelled(message);
-        return true;
+        return "control";
       default:
-        return false;
+        return undefined;
     }
   }
 
@@ -106,37 +107,45 @@ export class ControlChannel {
   }
 
   /** Opens a question once: what is repeated is dropped, what cannot be put to the supervisor is refused. */
-  #asked(message: WireMessage): void {
+  #asked(message: WireMessage): Taken {
     const id = message.request_id;
     const question = readQuestion(fieldsOf(message.request));
-    const present = typeof id === "string" ? this.#questions.get(id) : undefined;
     if (typeof id === "number") {
       this.#refuse(id, { ...unreadable(question), reason: "A request id has to be text." });
     } else if (typeof id !== "string" || id === "") {
       const detail = "A control request without a usable request_id cannot be answered.";
       this.#options.publish({ type: "protocol-error", code: "bad-control", detail, fatal: false });
-    } else if (isReadable(question)) this.#open(id, question, present);
-    else if (present !== undefined) this.#endConflict(id, present);
-    else if (this.#over.add(id, { how: "answered", call: question.subtype })) this.#refuse(id, question);
+    } else {
+      const present = this.#questions.get(id);
+      if (isReadable(question)) return this.#put(id, question, present);
+      if (present !== undefined) this.#endConflict(id, present);
+      else if (!this.#over.add(id, { how: "answered", call: question.subtype })) return "duplicate";
+      else this.#refuse(id, question);
+    }
+    return "control";
   }
 
-  #open(id: string, question: Question, present: Question | undefined): void {
+  #put(id: string, question: Question, present: Question | undefined): Taken {
     const before = this.#over.get(id)?.call;
-    if (present === undefined && before === nameOf(question)) return;
-    if (present !== undefined && isSameQuestion(present, question)) return;
+    if (present !== undefined && isSameQuestion(present, question)) return "duplicate";
+    if (present === undefined && before === nameOf(question)) return "duplicate";
     if (present !== undefined) this.#endConflict(id, present);
-    else if (before !== undefined) {
-      this.#refuse(id, { ...unreadable(question), reason: TWO_UNDER_ONE_ID });
-    } else if (this.#questions.size >= MAX_OPEN_QUESTIONS) {
+    else if (before !== undefined) this.#refuse(id, { ...unreadable(question), reason: TWO_UNDER_ONE_ID });
+    else if (this.#questions.size < MAX_OPEN_QUESTIONS) this.#open(id, question);
+    else {
       this.#over.add(id, { how: "answered", call: nameOf(question) });
       this.#refuse(id, { ...unreadable(question), reason: "Too many calls wait already." });
-    } else {
-      this.#questions.set(id, question);
-      const taken = this.#options.publish(question.event(id));
-      if (taken || this.#questions.get(id) !== question) return;
-      this.#close(id, question, "answered");
-      this.#refuse(id, { ...unreadable(question), reason: "The supervisor could not look at this call." });
     }
+    return "control";
+  }
+
+  #open(id: string, question: Question): void {
+    this.#questions.set(id, question);
+    const taken = this.#options.publish(question.event(id));
+    // A listener that failed may have answered before it did.
+    if (taken || this.#questions.get(id) !== question) return;
+    this.#close(id, question, "answered");
+    this.#refuse(id, { ...unreadable(question), reason: "The supervisor could not look at this call." });
   }
 
   /** One `deny` ends both: an answer by id could not say which of them it means. */

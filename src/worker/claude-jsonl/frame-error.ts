@@ -13,6 +13,6 @@ export function describeFrameError(error: FrameError): string {
     case "truncated":
       return `The output ended inside a line, after ${size} of it.`;
     case "too-long":
-      return `A line had ${size} without an end, more than the ${MAX_LINE_BYTES} bytes that are allowed; the worker was ended.`;
+      return `A line had ${size} without an end, more than the ${MAX_LINE_BYTES / 1024 / 1024} MiB that are allowed; the worker was ended.`;
   }
 }

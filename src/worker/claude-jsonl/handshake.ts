@@ -26,7 +26,7 @@ export function checkHandshake(response: Fields): Result<{ permissionMode: strin
   if (response.hooks_applied !== true) {
     return failure(
       "hooks-not-applied",
-      "Claude did not confirm that it asks before every tool call, so it was stopped. Check that hooks are not disabled in its settings (disableAllHooks), or install a supported version.",
+      "Claude did not confirm that it asks before every tool call, so it was stopped. Check whether a managed policy of this machine disables hooks, or install a supported version.",
     );
   }
   const permissionMode = textOf(response.current_permission_mode) ?? "unknown";

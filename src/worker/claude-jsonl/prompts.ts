@@ -5,12 +5,14 @@ import { RecentIds } from "./recent-ids.ts";
 
 /** Longer text belongs in a file that the prompt names. */
 export const MAX_PROMPT_BYTES = 1024 * 1024;
+/** After these failures the worker cannot have read the prompt: the key may be used again. */
+const NEVER_WRITTEN = new Set(["backpressure", "input-closed", "not-ready", "one-prompt"]);
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export class PromptLedger {
   readonly #sent = new RecentIds<{ hash: string; result: Promise<Result> }>(1000);
 
-  /** Runs `write` for a new key; a known key with the same text gets the first write's result. */
+  /** Runs `write` for a new key; a known key with the same text gets the first write's result, ambiguous ones too. */
   once(key: string, text: string, write: () => Promise<Result>): Promise<Result> {
     if (!UUID.test(key)) return refuse("prompt-id", "A prompt needs a UUID as its key.");
     const bytes = Buffer.byteLength(text);
@@ -25,6 +27,9 @@ export class PromptLedger {
     if (before === undefined) {
       const result = write();
       this.#sent.add(key, { hash, result });
+      void result.then((written) => {
+        if (!written.ok && NEVER_WRITTEN.has(written.reason)) this.#sent.forget(key);
+      });
       return result;
     }
     if (before.hash === hash) return before.result;

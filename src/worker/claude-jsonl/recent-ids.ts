@@ -31,4 +31,9 @@ export class RecentIds<Note = true> {
     this.#young.set(id, note);
     return true;
   }
+
+  forget(id: string): void {
+    this.#young.delete(id);
+    this.#old.delete(id);
+  }
 }

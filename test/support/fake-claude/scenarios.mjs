@@ -1,3 +1,5 @@
+import { closeSync } from "node:fs";
+
 /** The scenarios by name. Case ids are those of the project's failure list. */
 
 /** Handshake, then a good turn a prompt until stdin ends. */
@@ -205,10 +207,10 @@ const ungated = afterPrompt(async (claude, options) => {
   claude.result();
 });
 
-/** C15 and repeated ids: sends the control requests of `options.requests` as they are and notes the answers of 300 ms. */
+/** C15 and repeated ids: sends the control requests of `options.requests` as they are and notes the answers of 100 ms. */
 const rawControl = afterPrompt(async (claude, options) => {
   claude.emit(...options.requests);
-  await claude.sleep(300);
+  await claude.sleep(100);
   claude.result();
 });
 
@@ -261,7 +263,8 @@ const deaf = afterPrompt(async (claude) => {
 
 /** Closes its end of stdin and stays: our next write gets EPIPE. */
 const hangsUp = afterPrompt(async (claude) => {
-  process.stdin.destroy();
+  process.stdin.pause();
+  closeSync(0);
   claude.result();
   await new Promise(() => setInterval(() => undefined, 1 << 30));
 });
