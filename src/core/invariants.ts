@@ -22,10 +22,11 @@ export function violations(before: TaskState, event: TaskEvent, { state: after, 
       event.type === "task.completed" && verdict.kind === "confirming" && verdict.facts.treeId === event.data.treeId;
     if (!proven) broken.push("1: completed without a passing verification of that tree");
   }
-  const barred = after.stop.kind !== "none" || after.ended.kind !== "no";
-  if (barred && sends.length > 0) broken.push("2: a message after a stop or an end");
-  if (barred && effects.some((effect) => effect.kind === "spawn")) broken.push("2: a spawn after a stop or an end");
-  if (barred && allows.length > 0) broken.push("2: an allow after a stop or an end");
+  const barred = after.stop.kind !== "none" || after.ended.kind !== "no" || after.control.kind !== "supervised";
+  if (barred && sends.length > 0) broken.push("2: a message after a stop, a pause or an end");
+  if (barred && effects.some((effect) => effect.kind === "spawn"))
+    broken.push("2: a spawn after a stop, a pause or an end");
+  if (barred && allows.length > 0) broken.push("2: an allow after a stop, a pause or an end");
   if (after.hold !== null && sends.some((send) => send.kind === "send" && send.source !== "person"))
     broken.push("2: an automatic message while a person is needed");
   if (before.stop.kind !== "none" && event.type !== "task.recovering") {

@@ -45,7 +45,7 @@ export function spec(overrides: Partial<EventMap["task.created"]> = {}): EventMa
   };
 }
 
-const executable = { path: "/c", realPath: "/c", version: "2.1.268", size: 1, sha256: "00" };
+export const executable = { path: "/c", realPath: "/c", version: "2.1.268", size: 1, sha256: "00" };
 
 const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
   "owner.claimed": fc.record({
@@ -53,7 +53,20 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
     why: fc.constantFrom("start", "recover", "stop"),
   }),
   "owner.released": fc.record({ why: fc.constantFrom("quit", "ended") }),
-  "task.recovering": fc.record({ fresh: fc.boolean(), sessionId: id("s") }),
+  "task.recovering": fc
+    .boolean()
+    .chain((fresh) => fc.record({ fresh: fc.constant(fresh), resume: fc.constant(!fresh), sessionId: id("s") })),
+  "pause.requested": fc.record({ by: fc.constant("person" as const), reason: fc.constant("r") }),
+  "fault.cleared": fc.record({ fault: fc.constantFrom("ungated-call", "permission-mode") }),
+  "worker.rate-limit": fc.record({
+    status: fc.constantFrom("allowed", "rejected"),
+    resetsAt: fc.constant("2026-01-01T00:10:00.000Z"),
+  }),
+  "worker.drift": fc.record({
+    before: fc.constant(executable),
+    now: fc.constant(executable),
+    message: fc.constant("m"),
+  }),
   "task.completed": fc.record({ treeId: id("tree"), round: fc.constant(1), by: fc.constantFrom("auto", "person") }),
   "task.failed": fc.record({ reason: fc.constant("x"), message: fc.constant("x") }),
   "worker.spawning": fc.record({ workerId: id("w"), sessionId: id("s"), resume: fc.boolean() }),
@@ -156,6 +169,7 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
       preview: fc.constant(""),
       chars: fc.constant(0),
       permissionDenials: fc.constant(0),
+      apiErrorStatus: maybe(fc.constantFrom(401, 429, 529)),
       costUsd: maybe(fc.double({ min: 0, max: 3, noNaN: true })),
       late,
     })
@@ -195,7 +209,7 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
     remaining: fc.constant([{ kind: "process" as const, id: "1", detail: "d" }]),
     durationMs: fc.constant(1),
   }),
-  "timer.fired": fc.record({ name: fc.constantFrom("quiet", "wall", "settle", "background", "tool-cap") }),
+  "timer.fired": fc.record({ name: fc.constantFrom("quiet", "wall", "settle", "background", "tool-cap", "retry") }),
   rejected: fc.record({ what: fc.constant("send"), reason: fc.constant("x"), message: fc.constant("x") }),
 };
 

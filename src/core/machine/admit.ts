@@ -6,7 +6,7 @@ import type { RequestState, TaskState } from "./state.ts";
 import { isIdle } from "./step.ts";
 import { isActive } from "./verification.ts";
 
-export type PersonCommand = "send" | "verify" | "approve" | "deny" | "answer" | "stop";
+export type PersonCommand = "send" | "verify" | "approve" | "deny" | "answer" | "stop" | "pause" | "recover";
 
 /** Null when the command may be recorded. */
 export function refusal(state: TaskState, command: PersonCommand): Failure | null {
@@ -14,12 +14,20 @@ export function refusal(state: TaskState, command: PersonCommand): Failure | nul
   const name = stateName(state);
   if (command === "stop") return null;
   if (name === "completed") return failure("completed", `Task ${id} is completed; start a new one for more work.`);
+  if (command === "recover") return recoverRefusal(state);
   if (name === "failed" || name === "stopped")
     return failure("ended", `Task ${id} is ${name}; \`/supervise recover ${id}\` goes on with it.`);
   if (name === "failed_to_stop")
     return failure("remaining", `Task ${id} could not be stopped whole; run \`/supervise stop ${id}\` again first.`);
   if (name === "stopping") return failure("stopping", `Task ${id} is being stopped.`);
+  if (name === "paused" && command !== "pause")
+    return failure("paused", `Task ${id} is paused; \`/supervise resume ${id}\` goes on with it.`);
   if (command === "send") {
+    if (state.spec?.transport === "process-pipe")
+      return failure(
+        "no-capability",
+        `Task ${id} runs by process-pipe, which takes one message only; start a new task.`,
+      );
     if (state.hold?.fault)
       return failure(
         "fault",
@@ -37,6 +45,25 @@ export function refusal(state: TaskState, command: PersonCommand): Failure | nul
     if (!isIdle(state))
       return failure("busy", `Task ${id} is at work; it can be verified when its turn is over, or stop it first.`);
   }
+  return null;
+}
+
+function recoverRefusal(state: TaskState): Failure | null {
+  const id = state.taskId;
+  const name = stateName(state);
+  if (name === "failed_to_stop")
+    return failure("remaining", `Something of task ${id} may still run; run \`/supervise stop ${id}\` again first.`);
+  if (name === "stopping") return failure("stopping", `Task ${id} is being stopped; recover it when that is done.`);
+  if (state.hold?.fault)
+    return failure(
+      "fault",
+      `Automation of task ${id} is off after a fault (${state.hold.reason}): ${state.hold.message} Read \`/supervise report ${id}\`, then \`/supervise resume ${id} --fault ${state.hold.reason}\`.`,
+    );
+  if (state.spec?.transport === "process-pipe")
+    return failure(
+      "no-capability",
+      `Task ${id} ran by process-pipe, whose session can't be resumed; start a new task.`,
+    );
   return null;
 }
 

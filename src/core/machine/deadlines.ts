@@ -6,7 +6,7 @@ import { pendingRequests } from "./requests.ts";
 import type { TaskState } from "./state.ts";
 import { SETTLE_MS } from "./turn.ts";
 
-export type DeadlineName = "startup" | "quiet" | "tool-cap" | "wall" | "settle" | "background";
+export type DeadlineName = "startup" | "retry" | "quiet" | "tool-cap" | "wall" | "settle" | "background";
 
 export interface Deadline {
   name: DeadlineName;
@@ -29,6 +29,8 @@ export function deadlines(state: TaskState): Deadline[] {
     list.push({ name, due: from + length, length, by, what });
   };
   const { worker: w, turn: t } = state;
+  if (state.control.kind !== "supervised") return [];
+  if (t.kind === "waiting") put("retry", t.mono, t.due - t.mono, "the model service");
   if (w.kind === "spawning" || w.kind === "handshake")
     put("startup", w.mono, limits.startupMs, "the worker's start", "adapter");
   const asked = pendingRequests(state).length > 0;

@@ -37,13 +37,18 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         : put("tree-changed", "The workspace changed after the verification passed; something still writes to it.");
     case "turn.result": {
       const kind = classifyResult(event.data);
-      if (kind.ok || state.spec?.mode !== "auto") return state;
-      return put(kind.reason, kind.message);
+      if (kind.ok || state.turn.kind === "waiting") return state;
+      const everyMode = kind.reason === "auth" || kind.reason === "billing";
+      return everyMode || state.spec?.mode === "auto" ? put(kind.reason, kind.message) : state;
     }
     case "gate.incident":
       return put(event.data.fault, event.data.detail, true);
     case "prompt.failed":
       return put(event.data.reason, event.data.message);
+    case "worker.drift":
+      return put("claude-changed", event.data.message);
+    case "fault.cleared":
+      return state.hold?.fault && state.hold.reason === event.data.fault ? { ...state, hold: null } : state;
     case "prompt.queued":
     case "verify.requested":
     case "request.answered":

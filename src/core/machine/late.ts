@@ -32,7 +32,12 @@ const OUTSIDE: ReadonlySet<EventType> = new Set<EventType>([
 ]);
 
 /** What people ask for; on an ended task it changes nothing. */
-const ASKED: ReadonlySet<EventType> = new Set<EventType>(["stop.requested", "verify.requested", "prompt.queued"]);
+const ASKED: ReadonlySet<EventType> = new Set<EventType>([
+  "stop.requested",
+  "pause.requested",
+  "verify.requested",
+  "prompt.queued",
+]);
 
 /** Whether an event of this type would come too late to change anything. */
 export function isLate(state: TaskState, type: EventType): boolean {
@@ -40,7 +45,7 @@ export function isLate(state: TaskState, type: EventType): boolean {
   if (!OUTSIDE.has(type)) return false;
   /* A worker that is being ended gets no more calls through. */
   if (type === "gate.verdict" && state.worker.kind === "ending") return true;
-  return state.stop.kind !== "none" || state.ended.kind !== "no";
+  return state.stop.kind !== "none" || state.ended.kind !== "no" || state.control.kind !== "supervised";
 }
 
 /** Whether this very event counts as late: marked so by the writer, or too late by the state. */

@@ -34,6 +34,7 @@ export function stateName(state: TaskState): StateName {
       break;
   }
   if (state.ended.kind === "failed") return "failed";
+  if (state.control.kind !== "supervised") return "paused";
   if (isActive(state.verification)) return "verifying";
   if (state.hold?.fault === true) return "human_required";
   const pending = pendingRequests(state);

@@ -14,7 +14,7 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
     case "task.recovering":
       return {
         ...state,
-        prompts: { ...p, goalGiven: p.goalGiven && !event.data.fresh, goOn: !event.data.fresh, open: null },
+        prompts: { ...p, goalGiven: p.goalGiven && !event.data.fresh, goOn: event.data.resume, open: null },
       };
     case "prompt.queued": {
       const { promptId, source, text, redacted } = event.data;
@@ -46,6 +46,10 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
     }
     case "turn.result":
       return { ...state, prompts: { ...p, open: null } };
+    case "timer.fired":
+      return event.data.name === "retry" && state.turn.kind === "waiting"
+        ? { ...state, prompts: { ...p, goOn: true } }
+        : state;
     default:
       return state;
   }

@@ -47,6 +47,8 @@ export type TurnState =
   | { kind: "busy"; promptId: string | null; mono: number }
   /** A result came while background tasks were alive. */
   | { kind: "background"; mono: number }
+  /** The model service refused for a while: the supervisor waits, then tells the worker to go on. */
+  | { kind: "waiting"; why: "rate-limited" | "overloaded"; attempt: number; mono: number; due: number }
   /** Background tasks just ended: the worker may begin another turn by itself. */
   | { kind: "settling"; mono: number }
   | { kind: "idle"; mono: number };
@@ -96,6 +98,9 @@ export interface RequestState {
   phase: "pending" | "answered";
   answer: EventMap["request.answered"] | null;
 }
+
+/** Who has the wheel. */
+export type ControlState = { kind: "supervised" } | { kind: "pausing" | "paused"; reason: string; since: string };
 
 export type VerificationState =
   | { kind: "none" }
@@ -205,11 +210,22 @@ export interface TaskState {
   /** The newest verification that ran, kept for reports while the machine moves on. */
   lastVerification: VerifyFacts | null;
   stop: StopState;
+  control: ControlState;
   hold: Hold | null;
   ended: EndedState;
   budgets: BudgetState;
   counters: Counters;
   lastResult: { facts: ResultFacts; at: string } | null;
+  /** The newest usage limit that Claude reported with a time at which it ends (ISO). */
+  limitEndsAt: string | null;
+  /** Failures of the model service in a row, for the growing wait. */
+  serviceFailures: number;
+  /** The Claude program of the newest worker. */
+  executable: EventMap["worker.started"]["executable"] | null;
+  /** SHA-256 of a changed Claude program that a person was asked about. */
+  driftSeen: string | null;
+  /** Denials of equal asks, by their normalized form's hash (at most 100). */
+  denials: Record<string, number>;
   /** Model that Claude reported, null until known. */
   model: string | null;
   sessionId: string | null;
@@ -236,6 +252,7 @@ export function initialState(taskId: string): TaskState {
     verification: { kind: "none" },
     lastVerification: null,
     stop: { kind: "none" },
+    control: { kind: "supervised" },
     hold: null,
     ended: { kind: "no" },
     budgets: {
@@ -257,6 +274,11 @@ export function initialState(taskId: string): TaskState {
       protocolErrors: 0,
     },
     lastResult: null,
+    limitEndsAt: null,
+    serviceFailures: 0,
+    executable: null,
+    driftSeen: null,
+    denials: {},
     model: null,
     sessionId: null,
   };

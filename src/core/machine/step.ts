@@ -3,16 +3,18 @@
  *
  * An event passes the small machines in a fixed order; each reads what the earlier ones already changed:
  *
- *   owner → budgets → tools → stop → ended → verification → requests → prompts → worker → turn → hold → counters
+ *   owner → budgets → tools → stop → ended → verification → requests → prompts → control → worker → turn → hold → counters
  *
- * `budgets` and `tools` stand before the machines whose old state they ask for; `ended` stands before `verification`
+ * `control` stands before `worker`, whose process it asks about. `budgets` and `tools` stand before the machines whose old state they ask for; `ended` stands before `verification`
  * because `completed` needs the verdict that `verification` then closes. After that `answer` says what this very event
  * calls for, and `next` what the state as a whole wants now. Arbitration lives here and nowhere else: a stop wins over
  * everything, a person over automation, a verdict counts only for the present tree.
  */
+import { classifyResult } from "../classify.ts";
 import type { EventDraft, TaskEvent } from "../events.ts";
 import { evidencePrompt, GO_ON } from "../prompts.ts";
 import { budgets } from "./budgets.ts";
+import { control, hasProcess } from "./control.ts";
 import { counters } from "./counters.ts";
 import type { Effect } from "./effects.ts";
 import { ended } from "./ended.ts";
@@ -21,7 +23,7 @@ import { arrivesLate } from "./late.ts";
 import { owner } from "./owner.ts";
 import { prompts } from "./prompts.ts";
 import { requests } from "./requests.ts";
-import type { TaskState } from "./state.ts";
+import type { ResultFacts, TaskState } from "./state.ts";
 import { stop } from "./stop.ts";
 import { ranUngated, tools } from "./tools.ts";
 import { turn } from "./turn.ts";
@@ -33,11 +35,28 @@ export interface Step {
   effects: Effect[];
 }
 
-const MACHINES = [owner, budgets, tools, stop, ended, verification, requests, prompts, worker, turn, hold, counters];
+const MACHINES = [
+  owner,
+  budgets,
+  tools,
+  stop,
+  ended,
+  verification,
+  requests,
+  prompts,
+  control,
+  worker,
+  turn,
+  hold,
+  counters,
+];
 
 /** Milliseconds between stdin EOF and TERM, by the reason of the end (commands.md, Defaults). */
 const EXIT_MS = { completed: 2_000, deferral: 10_000, other: 30_000 } as const;
 const QUIT_EXIT_MS = 500;
+
+/** After these ends of a process the conversation may go on in a new one by itself. */
+const RESUMABLE: ReadonlySet<string> = new Set(["unexpected", "completed", "exhausted"]);
 
 const PERMITTED_MODES: ReadonlySet<string> = new Set(["default", "plan"]);
 
@@ -64,13 +83,31 @@ function stamp(state: TaskState, event: TaskEvent): TaskState {
       return stamped;
     case "worker.init":
       return { ...stamped, progressMono: event.mono, model: event.data.model ?? state.model };
-    case "turn.result":
-      return { ...stamped, progressMono: event.mono, lastResult: { facts: event.data, at: event.at } };
+    case "worker.started":
+      return { ...stamped, progressMono: event.mono, executable: event.data.executable };
+    case "worker.rate-limit":
+      return {
+        ...stamped,
+        progressMono: event.mono,
+        limitEndsAt: event.data.status === "rejected" ? (event.data.resetsAt ?? null) : null,
+      };
+    case "turn.result": {
+      const lastResult = { facts: event.data, at: event.at };
+      return { ...stamped, progressMono: event.mono, lastResult, serviceFailures: serviceFailures(state, event.data) };
+    }
     case "worker.conversation-reset":
       return { ...stamped, progressMono: event.mono, sessionId: event.data.sessionId ?? state.sessionId };
     default:
       return { ...stamped, progressMono: event.mono };
   }
+}
+
+function serviceFailures(state: TaskState, result: ResultFacts): number {
+  const judged = classifyResult(result);
+  if (judged.ok) return 0;
+  return judged.reason === "rate-limited" || judged.reason === "overloaded"
+    ? state.serviceFailures + 1
+    : state.serviceFailures;
 }
 
 /** A call that comes after a stop or an end is denied; everything else late is only noted. */
@@ -137,6 +174,10 @@ function answer(before: TaskState, after: TaskState, event: TaskEvent): Effect[]
       return after.stop.kind === "requested" ? [teardown(after)] : [];
     case "stop.requested":
       return after.stop.kind === "requested" ? [teardown(after)] : [];
+    case "task.recovering":
+      return after.stop.kind === "none" && after.resources.length > 0 ? [{ kind: "sweep" }] : [];
+    case "pause.requested":
+      return after.control.kind === "pausing" ? [{ kind: "end-worker", why: "pause", exitMs: EXIT_MS.other }] : [];
     case "timer.fired":
       return watchdog(after, event.data.name);
     default:
@@ -147,7 +188,8 @@ function answer(before: TaskState, after: TaskState, event: TaskEvent): Effect[]
 /** What the state as a whole wants now; wanting is marked, so that it is asked for once. */
 function next(state: TaskState, effects: Effect[]): Step {
   const { worker: w, verification: v, spec } = state;
-  const free = state.owner.kind === "held" && state.stop.kind === "none" && state.ended.kind === "no";
+  const ours = state.owner.kind === "held" && state.control.kind === "supervised";
+  const free = ours && state.stop.kind === "none" && state.ended.kind === "no";
   if (!free || spec === null) return { state, effects };
 
   if (w.kind === "wanted") {
@@ -167,14 +209,18 @@ function next(state: TaskState, effects: Effect[]): Step {
   }
   if (isActive(v)) return { state, effects };
   if (w.kind === "gone" && state.resources.length === 0 && state.hold?.fault !== true) {
-    if (w.why === "unexpected" || w.why === "start-failed") return { state, effects: [...effects, failed(w)] };
+    const waits =
+      state.turn.kind === "waiting" ||
+      state.prompts.goOn || (state.hold !== null && w.reason?.startsWith("worker-exit") === false);
+    if ((w.why === "unexpected" && !waits) || w.why === "start-failed")
+      return { state, effects: [...effects, failed(w)] };
   }
   if (spec.mode === "auto" && wantsVerification(state)) {
     return { state, effects: [...effects, record({ type: "verify.requested", data: { by: "auto" } })] };
   }
   const message = nextMessage(state);
   if (message === null) return { state, effects };
-  if (w.kind === "gone" && state.resources.length === 0 && w.why !== "stop") {
+  if (w.kind === "gone" && state.resources.length === 0 && RESUMABLE.has(w.why)) {
     const sessionId = state.sessionId ?? spec.sessionId;
     return next({ ...state, worker: { kind: "wanted", resume: true, sessionId } }, effects);
   }
@@ -197,7 +243,7 @@ export function isIdle(state: TaskState): boolean {
 /** An automatic task verifies each good result, once. */
 function wantsVerification(state: TaskState): boolean {
   if (state.turn.kind !== "idle" || state.hold !== null || !isIdle(state)) return false;
-  if (state.prompts.queue.length > 0) return false;
+  if (state.prompts.queue.length > 0 || state.prompts.goOn) return false;
   const { verification: v } = state;
   return v.kind === "none" || (v.kind === "error" && v.facts.reason === "tree-changed");
 }
@@ -218,7 +264,8 @@ function nextMessage(state: TaskState): Message | null {
   if (started && automatic && !p.goalGiven) {
     return { source: "goal", promptId: null, text: spec.goal, redacted: spec.goalRedacted };
   }
-  if (started && automatic && p.goOn) return { source: "recover", promptId: null, text: GO_ON, redacted: false };
+  if (automatic && p.goOn && state.turn.kind !== "waiting")
+    return { source: "recover", promptId: null, text: GO_ON, redacted: false };
   const queued = p.queue[0];
   if (queued && state.hold?.fault !== true) return { ...queued, source: "person" };
   if (automatic && spec.mode === "auto" && v.kind === "failed" && !roundsUsedUp(state)) {
@@ -267,11 +314,6 @@ function teardown(state: TaskState): Effect {
 
 function record(event: EventDraft): Effect {
   return { kind: "record", event };
-}
-
-function hasProcess(state: TaskState): boolean {
-  const { kind } = state.worker;
-  return kind === "spawning" || kind === "handshake" || kind === "live";
 }
 
 function denial(reason: string): string {

@@ -3,6 +3,7 @@
  * begins another turn by itself about 70 ms later (seen on 2.1.268), so `settling` waits before it calls that idle.
  */
 import type { TaskEvent } from "../events.ts";
+import { serviceWait } from "./service-wait.ts";
 import type { TaskState, TurnState } from "./state.ts";
 
 /** Milliseconds of quiet after the last background task before the worker counts as idle. */
@@ -36,17 +37,23 @@ export function turn(state: TaskState, event: TaskEvent): TaskState {
       }
       return present.kind === "background" ? { ...next, turn: { kind: "settling", mono } } : next;
     }
-    case "turn.result":
+    case "turn.result": {
+      const wait = serviceWait(state, event);
+      if (wait !== null) return to({ kind: "waiting", ...wait, mono });
       return to(state.background.length > 0 ? { kind: "background", mono } : { kind: "idle", mono });
+    }
     case "worker.session-state":
       return event.data.state === "idle" && present.kind === "settling" ? to({ kind: "idle", mono }) : state;
     case "timer.fired": {
       const over =
         (event.data.name === "settle" && present.kind === "settling") ||
+        (event.data.name === "retry" && present.kind === "waiting") ||
         (event.data.name === "background" && present.kind === "background");
       return over ? to({ kind: "idle", mono }) : state;
     }
     case "worker.exited":
+      return present.kind === "waiting" ? { ...state, background: [] } : { ...to({ kind: "none" }), background: [] };
+    case "task.recovering":
     case "worker.start-failed":
     case "stop.proven":
       return { ...to({ kind: "none" }), background: [] };

@@ -32,6 +32,7 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
     case "prompt.intent":
     case "worker.init":
     case "task.recovering":
+    case "pause.requested":
     case "stop.requested":
       return present.kind === "none" || present.kind === "passed" ? state : to({ kind: "none" });
     default:

@@ -6,6 +6,7 @@
  * Every step may also end in `gone`. `resources` outlives the process: it lists the containments whose absence nobody
  * has proven yet, and only a proof empties it.
  */
+import { classifyResult } from "../classify.ts";
 import type { TaskEvent } from "../events.ts";
 import type { TaskState, WorkerState } from "./state.ts";
 
@@ -19,7 +20,7 @@ export function worker(state: TaskState, event: TaskEvent): TaskState {
     case "task.recovering":
       return {
         ...state,
-        worker: { kind: "wanted", resume: !event.data.fresh, sessionId: event.data.sessionId },
+        worker: { kind: "wanted", resume: event.data.resume, sessionId: event.data.sessionId },
         sessionId: event.data.sessionId,
       };
     case "worker.spawning": {
@@ -57,8 +58,14 @@ export function worker(state: TaskState, event: TaskEvent): TaskState {
       if (present.kind === "none" || present.kind === "wanted" || present.kind === "gone") return state;
       if (state.stop.kind !== "none") return end(state, "stop", null, null);
       if (present.kind === "ending") return end(state, present.why, null, null);
+      const cause = serviceError(state);
+      if (cause !== null) return end(state, "unexpected", cause.reason, cause.message);
       return end(state, "unexpected", exitCode(event.data), event.data.stderrTail ?? null);
     }
+    case "worker.drift":
+      return present.kind === "spawning"
+        ? { ...state, worker: { kind: "none" }, driftSeen: event.data.now.sha256 }
+        : state;
     case "worker.swept":
       return event.data.proven ? { ...state, resources: [] } : state;
     case "stop.proven": {
@@ -68,6 +75,13 @@ export function worker(state: TaskState, event: TaskEvent): TaskState {
     default:
       return state;
   }
+}
+
+/** Claude exits with 1 after an error result: then the result is the cause, not the code (2.1.268). */
+function serviceError(state: TaskState): { reason: string; message: string } | null {
+  if (state.turn.kind !== "idle" && state.turn.kind !== "waiting") return null;
+  const judged = state.lastResult ? classifyResult(state.lastResult.facts) : null;
+  return judged === null || judged.ok ? null : judged;
 }
 
 type GoneWhy = Extract<WorkerState, { kind: "gone" }>["why"];

@@ -96,7 +96,10 @@ export const eventSchemas = {
   }),
   "owner.claimed": Type.Object({ owner: Owner, why: oneOf("start", "recover", "stop", "answer", "verify") }),
   "owner.released": Type.Object({ why: oneOf("quit", "ended", "failed") }),
-  "task.recovering": Type.Object({ fresh: Bool, sessionId: Str }),
+  /** `resume`: that session is continued. Without it a new one begins: nothing was given to a worker yet, or `fresh`. */
+  "task.recovering": Type.Object({ fresh: Bool, resume: Bool, sessionId: Str }),
+  /** A person has read the fault report and wants automation back. */
+  "fault.cleared": Type.Object({ fault: Str }),
   "task.completed": Type.Object({ treeId: Str, round: Int, by: oneOf("person", "auto"), ...Late }),
   "task.failed": Type.Object({ reason: Str, message: Str, ...Late }),
 
@@ -144,6 +147,10 @@ export const eventSchemas = {
     stderrTail: Opt(Str),
     ...Late,
   }),
+  /** Tool calls of this worker are Claude's own settings' to decide: nothing of it passes the gate. */
+  ungated: Type.Object({ why: oneOf("process-pipe", "takeover"), confirmedBy: Str }),
+  /** The Claude program is not the one that this task ran with; a person is asked once. */
+  "worker.drift": Type.Object({ before: Executable, now: Executable, message: Str }),
   /** What was still there after the leader's exit, and whether it is gone now. */
   "worker.swept": Type.Object({
     method: Str,
@@ -179,6 +186,8 @@ export const eventSchemas = {
     input: Type.Unknown(),
     cwd: Str,
     agentId: Opt(Str),
+    /** Hash of the normalized call: equal asks have equal ones. */
+    ask: Opt(Str),
     /** Set when the call waits for someone: the id that people use. */
     requestId: Opt(Str),
     kind: Opt(oneOf("tool", "question", "plan")),
@@ -264,6 +273,9 @@ export const eventSchemas = {
   "stop.proven": Type.Object({ method: Str, killed: Int, durationMs: Num }),
   "stop.failed": Type.Object({ remaining: Type.Array(Remaining), durationMs: Num }),
   "estop.requested": Type.Object({ epoch: Int, reason: Opt(Str) }),
+
+  /** Durable before the worker is ended for it. */
+  "pause.requested": Type.Object({ by: oneOf("person", "supervisor", "estop"), reason: Str }),
 
   "timer.fired": Type.Object({ name: Str }),
   /** Something was asked for that the state does not allow; nothing changed. */

@@ -1,0 +1,441 @@
+/** The machine's rules one by one, in words; random sequences are in invariants.test.ts. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { EventDraft, EventMap, TaskEvent } from "../../src/core/events.ts";
+import { costUsd } from "../../src/core/machine/budgets.ts";
+import { deadlines } from "../../src/core/machine/deadlines.ts";
+import type { Effect } from "../../src/core/machine/effects.ts";
+import { stateName, waitsFor } from "../../src/core/machine/project.ts";
+import { initialState, type TaskState } from "../../src/core/machine/state.ts";
+import { step } from "../../src/core/machine/step.ts";
+import { containment, executable, identity, spec } from "./random-events.ts";
+
+/** A task under test: feeds events, appends what the machine records, keeps the effects. */
+class Play {
+  state: TaskState = initialState("t");
+  effects: Effect[] = [];
+  #seq = 0;
+  mono = 0;
+
+  feed(...drafts: EventDraft[]): this {
+    this.effects = [];
+    for (const draft of drafts) this.#apply(draft);
+    return this;
+  }
+
+  #apply(draft: EventDraft): void {
+    this.#seq += 1;
+    this.mono += 1;
+    const at = new Date(Date.UTC(2026, 0, 1) + this.mono).toISOString();
+    const event = { ...draft, seq: this.#seq, at, mono: this.mono, taskId: "t" } as TaskEvent;
+    const { state, effects } = step(this.state, event);
+    this.state = state;
+    for (const effect of effects) {
+      this.effects.push(effect);
+      if (effect.kind === "record") this.#apply(effect.event);
+    }
+  }
+
+  get name(): string {
+    return stateName(this.state);
+  }
+
+  kinds(): string[] {
+    return this.effects.filter((effect) => effect.kind !== "record").map((effect) => effect.kind);
+  }
+}
+
+const started = (overrides: Partial<EventMap["task.created"]> = {}): Play =>
+  new Play().feed(
+    { type: "task.created", data: spec(overrides) },
+    { type: "owner.claimed", data: { owner: { ...identity, host: "h" }, why: "start" } },
+    { type: "worker.spawning", data: { workerId: "w1", sessionId: "s1", resume: false } },
+    { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
+  );
+
+const ready = (): EventDraft => ({
+  type: "worker.started",
+  data: {
+    executable,
+    argv: [],
+    envNames: [],
+    cwd: "/workspace",
+    permissionMode: "default",
+    sessionId: "s1",
+    resume: false,
+  },
+});
+
+const sent = (promptId: string, source: EventMap["prompt.intent"]["source"]): EventDraft[] => [
+  { type: "prompt.intent", data: { promptId, source, text: "x", redacted: false } },
+  { type: "prompt.written", data: { promptId } },
+];
+
+const working = (overrides: Partial<EventMap["task.created"]> = {}): Play =>
+  started(overrides).feed(ready(), ...sent("p1", "goal"));
+
+const result = (overrides: Partial<EventMap["turn.result"]> = {}): EventDraft => ({
+  type: "turn.result",
+  data: { subtype: "success", isError: false, errors: [], preview: "", chars: 0, permissionDenials: 0, ...overrides },
+});
+
+const finished = (
+  outcome: "pass" | "fail" | "error",
+  overrides: Partial<EventMap["verify.finished"]> = {},
+): EventDraft => ({
+  type: "verify.finished",
+  data: {
+    outcome,
+    exitCode: outcome === "pass" ? 0 : 1,
+    treeId: "tree",
+    message: "m",
+    by: "auto",
+    round: 1,
+    where: "workspace",
+    durationMs: 1,
+    commands: [],
+    findings: [],
+    ...overrides,
+  },
+});
+const verifying: EventDraft = {
+  type: "verify.started",
+  data: { by: "auto", round: 1, where: "workspace", commands: [] },
+};
+const exited = (code: number | null = 1): EventDraft => ({
+  type: "worker.exited",
+  data: { code, signal: null, exitReason: "x" },
+});
+const swept: EventDraft = {
+  type: "worker.swept",
+  data: { method: "census", killed: 0, durationMs: 1, proven: true, remaining: [] },
+};
+const review = (requestId: string, toolUseId = "t1"): EventDraft => ({
+  type: "gate.verdict",
+  data: {
+    callId: `c-${requestId}`,
+    via: "hook",
+    toolUseId,
+    toolName: "Bash",
+    verdict: "review",
+    rule: "r",
+    reason: "x",
+    input: {},
+    cwd: "/workspace",
+    requestId,
+    kind: "tool",
+  },
+});
+
+describe("rounds", () => {
+  test("the failing verification of the last round ends the rounds: its evidence is not sent", () => {
+    const play = working().feed(result(), verifying, finished("fail"));
+    assert.deepEqual(play.kinds(), ["verify", "send"]);
+    play.feed(...sent("p2", "verifier"), result(), verifying, finished("fail"));
+    assert.deepEqual(play.kinds(), ["verify"]);
+    assert.equal(play.name, "human_required");
+    assert.equal(play.state.hold?.reason, "rounds-exhausted");
+    assert.equal(waitsFor(play.state), "person");
+  });
+
+  test("a person's message after the last round starts the work again, and its result is verified", () => {
+    const play = working().feed(
+      result(),
+      verifying,
+      finished("fail"),
+      ...sent("p2", "verifier"),
+      result(),
+      verifying,
+      finished("fail"),
+    );
+    play.feed({ type: "prompt.queued", data: { promptId: "p3", source: "person", text: "try x", redacted: false } });
+    assert.deepEqual(play.kinds(), ["send"]);
+    play.feed(...sent("p3", "person"), result());
+    assert.deepEqual(play.kinds(), ["verify"]);
+  });
+
+  test("a verifier that could not run asks a person and costs no round", () => {
+    const play = working().feed(result(), verifying, finished("error", { reason: "cannot-start" }));
+    assert.equal(play.name, "human_required");
+    assert.equal(play.state.budgets.failedRounds, 0);
+  });
+
+  test("a tree that changes under the verifier is verified again, at most twice", () => {
+    const play = working().feed(result(), verifying, finished("error", { reason: "tree-changed" }));
+    assert.deepEqual(play.kinds(), ["verify", "verify"]);
+    play.feed(verifying, finished("error", { reason: "tree-changed" }));
+    assert.equal(play.name, "human_required");
+  });
+
+  test("a passing tree that has changed since is not completed", () => {
+    const play = working().feed(result(), verifying, finished("pass"));
+    assert.deepEqual(play.kinds(), ["verify", "confirm-tree"]);
+    play.feed({ type: "task.completed", data: { treeId: "another", round: 1, by: "auto" } });
+    assert.notEqual(play.name, "completed");
+    play.feed({ type: "verify.stale", data: { passedTree: "tree", presentTree: "another" } });
+    assert.deepEqual(play.kinds(), ["verify"]);
+  });
+});
+
+describe("the end of a turn", () => {
+  test("in manual mode waits for its person and sends nothing", () => {
+    const play = working({ mode: "manual" }).feed(result());
+    assert.deepEqual([play.name, waitsFor(play.state), play.kinds().length], ["human_required", "result", 0]);
+  });
+
+  test("is not reached while background tasks live, and needs a quiet moment after them", () => {
+    const task = { id: "b1", kind: "local_bash", description: "sleep" };
+    const play = working().feed({ type: "worker.background", data: { tasks: [task] } }, result());
+    assert.equal(play.state.turn.kind, "background");
+    play.feed({ type: "worker.background", data: { tasks: [] } });
+    assert.equal(play.state.turn.kind, "settling");
+    assert.deepEqual(play.kinds(), []);
+    play.feed({ type: "worker.init", data: { permissionMode: "default", sessionId: "s1", tools: 1 } });
+    assert.equal(play.state.turn.kind, "busy", "Claude began another turn by itself");
+    play.feed(result());
+    assert.deepEqual(play.kinds(), ["verify"]);
+  });
+
+  test("sends a person's messages one at each idle point, in their order", () => {
+    const queued = (promptId: string): EventDraft => ({
+      type: "prompt.queued",
+      data: { promptId, source: "person", text: promptId, redacted: false },
+    });
+    const play = working({ mode: "manual" }).feed(queued("a"), queued("b"));
+    assert.deepEqual(play.kinds(), [], "nothing is written into a running turn");
+    play.feed(result());
+    assert.deepEqual(
+      play.effects.map((effect) => (effect.kind === "send" ? effect.promptId : effect.kind)),
+      ["a"],
+    );
+    play.feed(...sent("a", "person"), result());
+    assert.deepEqual(
+      play.effects.map((effect) => (effect.kind === "send" ? effect.promptId : effect.kind)),
+      ["b"],
+    );
+  });
+});
+
+describe("the model service", () => {
+  const limited = { isError: true, apiErrorStatus: 429 };
+  test("at its usage limit is waited for until the reset, then the worker is told to go on", () => {
+    const play = working().feed(
+      { type: "worker.rate-limit", data: { status: "rejected", resetsAt: "2026-01-01T01:00:00.000Z" } },
+      result(limited),
+    );
+    assert.equal(play.name, "running");
+    const [retry] = deadlines(play.state).filter((deadline) => deadline.name === "retry");
+    assert.ok(retry && retry.due > 3_600_000 - 1_000 && retry.due < 3_600_000 + 60_000, JSON.stringify(retry));
+    play.feed({ type: "timer.fired", data: { name: "retry" } });
+    assert.deepEqual(
+      play.effects.map((effect) => (effect.kind === "send" ? effect.source : effect.kind)),
+      ["recover"],
+    );
+    assert.equal(play.state.budgets.failedRounds, 0);
+  });
+
+  test("that is overloaded is tried again with growing pauses, in a new process when the old one has left", () => {
+    const play = working().feed(result({ isError: true, apiErrorStatus: 529 }), exited(1), swept);
+    assert.equal(play.name, "running", "the exit code of a refused turn is not the cause");
+    play.feed({ type: "timer.fired", data: { name: "retry" } });
+    assert.deepEqual(play.effects, [{ kind: "spawn", resume: true, sessionId: "s1" }]);
+  });
+
+  test("is not waited for beyond the task's own time", () => {
+    const play = working().feed(
+      { type: "worker.rate-limit", data: { status: "rejected", resetsAt: "2026-01-01T10:00:00.000Z" } },
+      result(limited),
+    );
+    assert.deepEqual([play.name, play.state.hold?.reason], ["human_required", "rate-limited"]);
+  });
+
+  test("that refuses the login is a person's matter in every mode, also when Claude then exits", () => {
+    for (const mode of ["auto", "manual"] as const) {
+      const play = working({ mode }).feed(result({ isError: true, apiErrorStatus: 401 }), exited(1), swept);
+      assert.deepEqual([play.name, play.state.hold?.reason], ["human_required", "auth"]);
+    }
+  });
+});
+
+describe("exits", () => {
+  test("in the middle of a turn fail the task with the code, once everything is proven gone", () => {
+    const play = working().feed(exited(143));
+    assert.deepEqual(play.kinds(), ["sweep"]);
+    assert.notEqual(play.name, "failed");
+    play.feed(swept);
+    assert.equal(play.name, "failed");
+    assert.deepEqual(play.state.ended.kind === "failed" && play.state.ended.reason, "worker-exit 143");
+  });
+
+  test("during a verification do not spoil its verdict", () => {
+    const play = working().feed(result(), verifying, exited(0), swept);
+    assert.equal(play.name, "verifying");
+    play.feed(finished("pass"), { type: "task.completed", data: { treeId: "tree", round: 1, by: "auto" } });
+    assert.equal(play.name, "completed");
+  });
+
+  test("that leave something running end as failed_to_stop with its name", () => {
+    const remaining = [{ kind: "process" as const, id: "7", detail: "sleep" }];
+    const play = working().feed(exited(1), {
+      type: "worker.swept",
+      data: { method: "census", killed: 0, durationMs: 1, proven: false, remaining },
+    });
+    assert.equal(play.name, "failed_to_stop");
+  });
+});
+
+describe("a stop", () => {
+  const stop = (by: "person" | "watchdog", kind: "graceful" | "now" = "graceful"): EventDraft => ({
+    type: "stop.requested",
+    data: {
+      by,
+      kind,
+      reason: by,
+      end: by === "person" ? "stopped" : "failed",
+      ...(by === "person" ? {} : { cause: "wall-clock" }),
+    },
+  });
+  const proven: EventDraft = { type: "stop.proven", data: { method: "census", killed: 1, durationMs: 1 } };
+
+  test("of a person outranks the watchdog's, whose cause is else kept", () => {
+    assert.equal(working().feed(stop("watchdog"), proven).name, "failed");
+    assert.equal(working().feed(stop("watchdog"), stop("person"), proven).name, "stopped");
+    assert.equal(working().feed(stop("person"), stop("watchdog"), proven).name, "stopped");
+  });
+
+  test("can only become faster", () => {
+    const play = working().feed(stop("person", "now"), stop("person", "graceful"));
+    assert.equal(play.state.stop.kind === "requested" && play.state.stop.how, "now");
+  });
+
+  test("wins over a verdict, a result and an answer that come after it", () => {
+    const play = working().feed(review("r1"), stop("person"));
+    play.feed(
+      { type: "request.answered", data: { requestId: "r1", decision: "approve", by: "person", via: "command" } },
+      review("r2", "t2"),
+      result(),
+      finished("pass"),
+      { type: "task.completed", data: { treeId: "tree", round: 1, by: "auto" } },
+    );
+    assert.deepEqual(play.kinds(), ["reply"], "only the new call is answered");
+    assert.ok(play.effects.every((effect) => effect.kind !== "reply" || effect.reply.decision === "deny"));
+    assert.equal(play.feed(proven).name, "stopped");
+  });
+
+  test("that finds something left can be asked for again", () => {
+    const play = working().feed(stop("person"), {
+      type: "stop.failed",
+      data: { remaining: [{ kind: "process", id: "1", detail: "x" }], durationMs: 1 },
+    });
+    assert.equal(play.name, "failed_to_stop");
+    assert.deepEqual(play.feed(stop("person")).kinds(), ["teardown"]);
+    assert.equal(play.feed(proven).name, "stopped");
+  });
+});
+
+describe("pause and recover", () => {
+  const pause: EventDraft = { type: "pause.requested", data: { by: "person", reason: "lunch" } };
+  const recovering: EventDraft = { type: "task.recovering", data: { fresh: false, resume: true, sessionId: "s1" } };
+
+  test("a pause ends the worker, keeps the session, and sends nothing until it is resumed", () => {
+    const play = working().feed(pause);
+    assert.deepEqual(play.kinds(), ["end-worker"]);
+    play.feed(
+      { type: "worker.ending", data: { why: "pause" } },
+      result({ isError: true, subtype: "error_during_execution" }),
+      exited(0),
+      swept,
+    );
+    assert.deepEqual([play.name, play.kinds()], ["paused", ["sweep"]]);
+    play.feed(recovering);
+    assert.deepEqual(play.effects, [{ kind: "spawn", resume: true, sessionId: "s1" }]);
+    play.feed(
+      { type: "worker.spawning", data: { workerId: "w2", sessionId: "s1", resume: true } },
+      { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
+      ready(),
+    );
+    assert.deepEqual(
+      play.effects.map((effect) => (effect.kind === "send" ? effect.source : effect.kind)),
+      ["recover"],
+      "go on, never the goal again",
+    );
+  });
+
+  test("a fresh session asked for gets the goal", () => {
+    const play = working().feed(exited(1), swept, {
+      type: "task.recovering",
+      data: { fresh: true, resume: false, sessionId: "s2" },
+    });
+    play.feed(
+      { type: "worker.spawning", data: { workerId: "w2", sessionId: "s2", resume: false } },
+      { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
+      ready(),
+    );
+    assert.deepEqual(
+      play.effects.map((effect) => (effect.kind === "send" ? effect.source : effect.kind)),
+      ["goal"],
+    );
+  });
+
+  test("a new owner waits for proof that the old worker is gone before it starts another", () => {
+    const play = working().feed(
+      { type: "owner.claimed", data: { owner: { ...identity, host: "h" }, why: "recover" } },
+      recovering,
+    );
+    assert.deepEqual(play.kinds(), ["sweep"]);
+    assert.deepEqual(play.feed(swept).kinds(), ["spawn"]);
+  });
+
+  test("a changed Claude program is a person's question, once", () => {
+    const play = working().feed(exited(1), swept, recovering, {
+      type: "worker.spawning",
+      data: { workerId: "w2", sessionId: "s1", resume: true },
+    });
+    play.feed({
+      type: "worker.drift",
+      data: { before: executable, now: { ...executable, sha256: "11" }, message: "changed" },
+    });
+    assert.deepEqual(
+      [play.name, play.state.hold?.reason, play.state.driftSeen],
+      ["human_required", "claude-changed", "11"],
+    );
+    assert.deepEqual(play.feed(recovering).kinds(), ["spawn"]);
+  });
+});
+
+describe("numbers", () => {
+  test("cost is cumulative across a resume, a lower number is a reset, and none is none", () => {
+    const play = working();
+    assert.equal(costUsd(play.state), undefined);
+    for (const cost of [0.1, 0.25, 0.25, 0.4]) play.feed(result({ costUsd: cost }));
+    assert.equal(costUsd(play.state), 0.4);
+    play.feed(result({ costUsd: 0.1 }));
+    assert.equal(costUsd(play.state), 0.5);
+    play.feed(result());
+    assert.equal(costUsd(play.state), 0.5);
+  });
+});
+
+describe("deadlines", () => {
+  test("the silence watch rests while a person is asked, and is longer while a tool runs", () => {
+    const names = (play: Play): string[] => deadlines(play.state).map((deadline) => deadline.name);
+    const play = working();
+    assert.deepEqual(names(play), ["quiet", "wall"]);
+    play.feed(review("r1"));
+    assert.deepEqual(names(play), ["wall"]);
+    play.feed(
+      { type: "request.answered", data: { requestId: "r1", decision: "approve", by: "person", via: "command" } },
+      { type: "request.replied", data: { requestId: "r1", ok: true } },
+    );
+    assert.deepEqual(names(play), ["tool-cap", "quiet", "wall"]);
+    assert.equal(deadlines(play.state)[1]?.length, 1_800_000);
+  });
+
+  test("a heartbeat is no progress", () => {
+    const play = working();
+    const before = deadlines(play.state)[0]?.due;
+    play.mono += 5_000;
+    play.feed({ type: "worker.heartbeat", data: {} });
+    assert.equal(deadlines(play.state)[0]?.due, before);
+  });
+});
