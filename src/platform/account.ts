@@ -46,31 +46,55 @@ export interface Ownership {
   ownerOf(path: string, stats: { uid: number }): number;
   /** Whether the group has no member but us, so that its write permission is ours alone. */
   isPrivateGroup(gid: number): boolean;
+  /** Whether files of this owner are the system's. Default: uid 0. */
+  isSystem?(uid: number): boolean;
 }
 
 export const systemOwnership: Ownership = {
   uid: process.geteuid?.() ?? -1,
   ownerOf: (_path, stats) => stats.uid,
-  isPrivateGroup: (gid) => isPrivateGroup(gid),
+  isPrivateGroup: (gid) => {
+    const found = currentAccount();
+    return found.ok && isPrivateGroupOf(found.account, gid, readSystem("/etc/group"));
+  },
+  isSystem: (uid) =>
+    uid === 0 || isUnmapped(uid, readSystem("/proc/self/uid_map"), readSystem("/proc/sys/kernel/overflowuid")),
 };
 
 /**
- * A user-private group by the Linux convention: named like the account, listed in `/etc/group` with no other member.
+ * A user-private group by the Linux convention: the account's own, named like it, with no other member in `/etc/group`.
  * Groups of a directory service and macOS's shared `staff` are not.
  */
-function isPrivateGroup(gid: number): boolean {
-  const found = currentAccount();
-  if (!found.ok || found.account.gid !== gid) return false;
-  let groups: string;
+export function isPrivateGroupOf(account: Account, gid: number, groups: string): boolean {
+  if (account.gid !== gid) return false;
+  const lines = groups.split("\n").map((line) => line.split(":"));
+  const found = lines.filter(([, , id]) => id === String(gid));
+  return (
+    found.length === 1 &&
+    found.every(([name, , , members = ""]) => {
+      return name === account.name && members.split(",").every((member) => member === "" || member === account.name);
+    })
+  );
+}
+
+/**
+ * In a user namespace that does not map root (rootless containers, Flatpak) everything of the system shows as owned by
+ * the overflow uid; `uidMap` and `overflow` are the texts of the two /proc files.
+ */
+export function isUnmapped(uid: number, uidMap: string, overflow: string): boolean {
+  if (overflow === "" || uid !== Number(overflow)) return false;
+  const ranges = uidMap
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter((range) => range.length === 3);
+  const maps = (id: number): boolean => ranges.some(([from = 0, , count = 0]) => id >= from && id < from + count);
+  return ranges.length > 0 && !maps(uid) && !maps(0);
+}
+
+function readSystem(path: string): string {
   try {
-    groups = readFileSync("/etc/group", "utf8");
+    return readFileSync(path, "utf8");
   } catch {
-    return false;
+    return "";
   }
-  for (const line of groups.split("\n")) {
-    const [name, , id, members = ""] = line.split(":");
-    if (Number(id) !== gid || id === "") continue;
-    return name === found.account.name && members.split(",").every((m) => m === "" || m === found.account.name);
-  }
-  return false;
 }

@@ -116,7 +116,7 @@ function lookAt(path: string, create: boolean): Result<{ stats: Stats; created: 
 
 function judgeParent(at: string, stats: Stats, path: string, what: string, ownership: Ownership): Failure | undefined {
   const owner = ownership.ownerOf(at, stats);
-  if (owner !== 0 && owner !== ownership.uid) {
+  if (!isSystem(owner, ownership) && owner !== ownership.uid) {
     return failure(
       "unsafe-parent",
       `The ${what} ${path} is not safe: ${at} above it belongs to user ${owner}, who could replace it. Choose a folder below your own home.`,
@@ -157,7 +157,11 @@ function judgeLeaf(at: string, stats: Stats, what: string, ownership: Ownership)
 /** For root itself ownership tells nothing: there only the links that systems ship with count. */
 function isRootOnly(at: string, stats: Stats, ownership: Ownership): boolean {
   if (ownership.uid === 0 && !SYSTEM_LINK_FOLDERS.includes(at)) return false;
-  return ownership.ownerOf(at, stats) === 0 && (stats.mode & 0o022) === 0;
+  return isSystem(ownership.ownerOf(at, stats), ownership) && (stats.mode & 0o022) === 0;
+}
+
+function isSystem(owner: number, ownership: Ownership): boolean {
+  return ownership.isSystem?.(owner) ?? owner === 0;
 }
 
 function othersCanWrite(stats: Stats, ownership: Ownership): boolean {

@@ -3,7 +3,7 @@
  * only, so that its time does not grow with the log. Memory: at most two longest lines.
  */
 import { type Failure, failure, type Result } from "../core/result.ts";
-import { decodeLine, FIRST_PREV, MOST_LINE_BYTES, type StoredEvent, sha256 } from "./event-line.ts";
+import { decodeLine, FIRST_PREV, type LinePlace, MOST_LINE_BYTES, type StoredEvent, sha256 } from "./event-line.ts";
 import type { LogFs } from "./log-fs.ts";
 
 export interface LogTail {
@@ -32,16 +32,17 @@ export function readTail(fs: LogFs, fd: number, size: number, taskId: string): R
   const lastFeed = window.feedBefore(endFeed);
   if (lastFeed === undefined) return damaged("its last line is longer than the largest line", end);
   const line = window.slice(lastFeed + 1, endFeed);
-  let prev = FIRST_PREV;
+  let place: LinePlace = { taskId, seq: 1, prev: FIRST_PREV };
   if (lastFeed >= 0) {
     const beforeFeed = window.feedBefore(lastFeed);
     if (beforeFeed === undefined) return damaged("the line before its last is longer than the largest line", end);
-    prev = sha256(window.slice(beforeFeed + 1, lastFeed));
+    const bytes = window.slice(beforeFeed + 1, lastFeed);
+    const before = decodeLine(bytes, { taskId });
+    if (typeof before === "string") return damaged(`in the line before its last: ${before}`, beforeFeed + 1);
+    place = { taskId, seq: before.seq + 1, prev: sha256(bytes) };
   }
-  const last = decodeLine(line, { taskId, prev, ...(lastFeed < 0 ? { seq: 1 } : {}) });
+  const last = decodeLine(line, place);
   if (typeof last === "string") return damaged(`in its last line: ${last}`, lastFeed + 1);
-  if (lastFeed >= 0 && last.seq < 2)
-    return damaged("in its last line: its seq is 1 instead of a later one", lastFeed + 1);
   return { ok: true, tail: { last, hash: sha256(line), end, torn } };
 }
 

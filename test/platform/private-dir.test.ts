@@ -12,7 +12,7 @@ const USER = 1234;
 function asUser(folder: string, others: Record<string, number> = {}, more: Partial<Ownership> = {}): Ownership {
   return {
     uid: USER,
-    ownerOf: (at, stats) => others[at] ?? (at.startsWith(folder) ? USER : stats.uid),
+    ownerOf: (at, stats) => others[at] ?? (at.startsWith(folder) || stats.uid !== 0 ? USER : 0),
     isPrivateGroup: () => false,
     ...more,
   };

@@ -97,6 +97,7 @@ describe("a log with a flipped bit", () => {
   test("is never changed: in its last two lines it is not opened, before them verification finds it", async (t) => {
     const { taskId, folder, bytes, starts, hash } = await sample(t, 8);
     const secondLast = (starts[6] ?? 0) - 1;
+    const lastSeqDigit = (starts[7] ?? 0) + '{"v":1,"seq":'.length;
     const anchor = { seq: 8, hash };
     await fc.assert(
       fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 0, max: 7 }), async (at, bit) => {
@@ -111,7 +112,14 @@ describe("a log with a flipped bit", () => {
         assert.deepEqual(readFileSync(path), flipped);
         assert.deepEqual(readdirSync(join(folder, "case")), ["events.jsonl"]);
       }),
-      { numRuns: 400 },
+      {
+        numRuns: 400,
+        examples: [
+          [lastSeqDigit, 0],
+          [bytes.length - 1, 0],
+          [secondLast, 0],
+        ],
+      },
     );
   });
 
