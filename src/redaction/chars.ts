@@ -51,7 +51,7 @@ function kinds(): Uint16Array {
     }
   };
   add("\\%\u001b", ESCAPE);
-  add("-.:~%\\", JOINT);
+  add("-.:~%\\+/=", JOINT);
   add("=:\"'`\\ \t\r\n,>]%</", AFTER_NAME);
   add("\"'`\r\n", CLOSING);
   add("=:\"'`\\", SIGN);

@@ -1,7 +1,7 @@
 /** Redaction of structured data: strings like texts, and values by the names of their keys. */
 import { isSecretValue } from "./accept.ts";
 import { secretName } from "./names.ts";
-import type { Place } from "./place.ts";
+import { type Place, placeAt } from "./place.ts";
 
 /** Deeper data is cut off there; a person reads no deeper, and the stack of a process ends some time. */
 const MAX_DEPTH = 200;
@@ -94,14 +94,7 @@ function copyString(tools: DataTools, value: string, name: string | undefined): 
     const secret = secretName(name);
     if (secret === "authorization" || secret === "cookie") return afterPrefix(tools, `${name}: `, value);
     if (secret && secret.strength !== "query") {
-      const place: Place = {
-        by: name.startsWith("-") ? "flag" : ":",
-        at: 0,
-        isTight: false,
-        nameQuote: '"',
-        isQuery: false,
-        isFlag: false,
-      };
+      const place: Place = { ...placeAt(0), by: name.startsWith("-") ? "flag" : ":", nameQuote: '"' };
       const span = { start: 0, end: value.length, isQuoted: true, isOpen: false, next: -1 };
       if (isSecretValue({ name, secret, place, value: span, text: value })) return tools.mark(secret.kind, value);
     }

@@ -2,10 +2,10 @@
 import { BASE64, charTable, isBlank, isQuote, isSpace } from "./chars.ts";
 import type { Hit } from "./hit.ts";
 import { MARKER_MAX, markerEnd } from "./marker.ts";
-import { type Place, placeAfter } from "./place.ts";
+import { placeAfter, placeAt } from "./place.ts";
 import { isMetavariable, isNumber, isPlaceholder, isUuid, looksRandom } from "./shape.ts";
 import type { Source } from "./source.ts";
-import { type Value, valueAt } from "./values.ts";
+import { valueAt } from "./values.ts";
 
 /** Longest credential of a header that is read as one. */
 const MAX_CREDENTIAL = 16_384;
@@ -149,8 +149,8 @@ const COOKIE_SECRET = /(?:sid|sess|auth|token|csrf|xsrf|jwt|login|remember|secre
 export function cookiePairAt(source: Source, nameStart: number, nameEnd: number): Hit | undefined {
   const name = source.text.slice(nameStart, nameEnd);
   if (COOKIE_ATTRIBUTE.test(name)) return undefined;
-  const place: Place = { by: "=", at: nameEnd + 1, isTight: true, nameQuote: "", isQuery: false, isFlag: false };
-  const value: Value = valueAt(source, place, 4_096);
+  const place = placeAt(nameEnd + 1);
+  const value = valueAt(source, place, 4_096);
   const text = source.text.slice(value.start, value.end);
   if (isPlaceholder(text) || text.length < 4 || isNumber(text)) return undefined;
   if (!COOKIE_SECRET.test(name) && !(text.length >= 8 && (looksRandom(text) || isUuid(text)))) return undefined;

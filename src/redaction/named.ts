@@ -5,8 +5,8 @@ import { BASE64URL, DIGIT, KIND, UNDERSCORE, WORD } from "./chars.ts";
 import { authorizationAt, basicAt, bearerAt, userOptionAt } from "./headers.ts";
 import type { Hit } from "./hit.ts";
 import { endKey, NAME_ENDS, type SecretName, secretName } from "./names.ts";
-import { type Place, placeAfter } from "./place.ts";
-import { isNumber, isProse, looksRandom } from "./shape.ts";
+import { type Place, placeAfter, placeAt } from "./place.ts";
+import { isNumber, isPlaceholder, isProse, looksRandom } from "./shape.ts";
 import type { Source } from "./source.ts";
 import { HOOK_WORDS, hookAt } from "./urls.ts";
 import { MAX_VALUE, type Value, valueAt } from "./values.ts";
@@ -20,9 +20,15 @@ export function namedAt(source: Source, start: number, end: number, flags: numbe
   const length = end - start;
   if (length >= 3 && NAME_ENDS[endKey(source.text, end)] === 1) {
     const special = SPECIAL.get(source.text.slice(start, Math.min(end, start + 16)).toLowerCase());
-    if (special) return special(source, start, end);
-  } else if (length === 1) return letterAt(source, start, end);
-  else if ((flags & (UNDERSCORE | DIGIT)) === 0) return undefined;
+    const hit = special?.(source, start, end);
+    if (hit) return hit;
+  }
+  if (start > 0 && source.text.charCodeAt(start - 1) === 45) {
+    const option = shortOptionAt(source, start, end);
+    if (option) return option;
+  }
+  if (length === 1) return (source.text.charCodeAt(start) | 32) === 100 ? jwkAt(source, start, end) : undefined;
+  if (NAME_ENDS[endKey(source.text, end)] !== 1 && (flags & (UNDERSCORE | DIGIT)) === 0) return undefined;
   const nameStart = startOfName(source.text, Math.min(start, end - 1), Math.max(0, end - MAX_NAME));
   const name = source.text.slice(nameStart, end);
   const secret = secretName(name);
@@ -40,23 +46,32 @@ const SPECIAL = new Map<string, Special>([
   ["bearer", (source, _start, end) => bearerAt(source, end)],
   ["basic", (source, _start, end) => basicAt(source, end)],
   ["identified", (source, _start, end) => identifiedAt(source, end)],
-  ["user", userAt],
+  ["user", (source, start, end) => (source.before(start, 1) === "-" ? userAt(source, start, end) : undefined)],
   ...HOOK_WORDS.map((word): [string, Special] => [word, hookAt]),
 ]);
 
-function letterAt(source: Source, start: number, end: number): Hit | undefined {
-  const letter = source.text.charCodeAt(start) | 32;
-  if (letter === 117) return userAt(source, start, end);
-  return letter === 100 ? jwkAt(source, start, end) : undefined;
-}
-
-/** `-u`, `--user`, `--proxy-user`. */
+/** `--user`, `--proxy-user`. */
 function userAt(source: Source, start: number, end: number): Hit | undefined {
-  if (start === 0 || source.text.charCodeAt(start - 1) !== 45) return undefined;
   return USER_OPTION.test(source.before(start, 12)) ? userOptionAt(source, end) : undefined;
 }
 
 const USER_OPTION = /(?:^|[\s"'`[,(])-{1,2}(?:proxy-)?$/;
+const PASSWORD_OPTION =
+  /\b(?:sshpass|login|mysql\w*|mariadb\w*|mongosh?|mongodump|ldap\w+|redis-cli|sqlcmd|7z)\b[^\n|;&]*[\s"']-$/;
+
+/** `-u name:password` (also `-sSLu`), and `-p password` or `-ppassword` of the programs that take one there. */
+function shortOptionAt(source: Source, start: number, end: number): Hit | undefined {
+  const { text } = source;
+  if ((text.charCodeAt(end - 1) | 32) === 117 && end - start <= 6) return userAt(source, start, end);
+  if (text.charCodeAt(start) !== 112 || !PASSWORD_OPTION.test(source.before(start, 120))) return undefined;
+  const isGlued = end - start > 1;
+  if (!isGlued && source.at(end) !== 32) return undefined;
+  const value = valueAt(source, placeAt(isGlued ? start + 1 : end + 1), HEAD);
+  const secret = text.slice(value.start, value.end);
+  if (value.isOpen || secret.length < 4 || secret.startsWith("-") || isPlaceholder(secret) || isNumber(secret))
+    return undefined;
+  return { start: value.start, end: value.end, kind: "password", secret };
+}
 
 /** Names go over dots and dashes: `X-Api-Key`, `spring.datasource.password`. */
 function startOfName(text: string, from: number, limit: number): number {
@@ -88,16 +103,9 @@ function valueHit(source: Source, name: string, secret: SecretName, place: Place
 function identifiedAt(source: Source, end: number): Hit | undefined {
   const by = /^ (?:by|BY) (?:password |PASSWORD )?(?=')/.exec(source.slice(end, 24));
   if (!by) return undefined;
-  const place: Place = {
-    by: "=",
-    at: end + by[0].length,
-    isTight: false,
-    nameQuote: "",
-    isQuery: false,
-    isFlag: false,
-  };
+  const place = placeAt(end + by[0].length);
   const value: Value = valueAt(source, place, HEAD);
-  if (value.isOpen || value.end - value.start < 3) return undefined;
+  if (value.isOpen || isPlaceholder(source.text.slice(value.start, value.end))) return undefined;
   return { start: value.start, end: value.end, kind: "password", secret: source.text.slice(value.start, value.end) };
 }
 

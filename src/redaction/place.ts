@@ -7,6 +7,7 @@ export interface Place {
   by: "=" | ":" | "==" | "," | "tag" | "flag" | "blank" | "field";
   /** Where the value begins (its opening quote, if it has one). */
   at: number;
+  nameStart: number;
   /** No blank before or after the `=`. */
   isTight: boolean;
   /** The name's own closing quote with its backslashes, as in `"name":` and `\"name\":`. */
@@ -25,7 +26,7 @@ export function placeAfter(source: Source, nameStart: number, nameEnd: number): 
   const { text } = source;
   const isFlag = text.charCodeAt(nameStart) === 45 && text.charCodeAt(nameStart + 1) === 45;
   const isQuery = isQueryBefore(source, nameStart);
-  const place: Place = { by: "=", at: nameEnd, isTight: false, nameQuote: "", isQuery, isFlag };
+  const place: Place = { by: "=", at: nameEnd, nameStart, isTight: false, nameQuote: "", isQuery, isFlag };
   let at = nameEnd;
   const quoteEnd = closingQuote(source, at);
   if (quoteEnd > at) {
@@ -74,12 +75,14 @@ function afterEquals(source: Source, place: Place, sign: number, isSpaced: boole
     return at_(place, "==", skipSpace(source, at, false));
   }
   const value = skipSpace(source, at, false);
-  place.isTight = !isSpaced && value === at;
+  if (!isSpaced && value > at) return undefined; // NAME= and a blank: an empty value
+  place.isTight = value === at;
   return at_(place, "=", value);
 }
 
 function afterColon(source: Source, place: Place, sign: number): Place | undefined {
   const next = source.at(sign + 1);
+  if (source.before(place.nameStart, 2) === "${") return at_(place, "blank", sign + 2); // ${NAME:-default}
   if (next === 58 || next === 47) return undefined; // :: and ://
   if (next === 61) return at_(place, "=", skipSpace(source, sign + 2, false));
   let at = skipSpace(source, sign + 1, place.nameQuote !== "");
@@ -134,4 +137,9 @@ function skipSpace(source: Source, from: number, overLines: boolean): number {
 export function percentEnd(source: Source, at: number): number {
   if (source.at(at) !== 37) return -1;
   return HEX[source.at(at + 1)] === 1 && HEX[source.at(at + 2)] === 1 ? at + 3 : -1;
+}
+
+/** A place that is known without a name before it. */
+export function placeAt(at: number): Place {
+  return { by: "=", at, nameStart: at, isTight: true, nameQuote: "", isQuery: false, isFlag: false };
 }

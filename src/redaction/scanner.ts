@@ -379,8 +379,9 @@ function isWorthALook(
   const length = to - at;
   if (length >= LONG_WORD) return true;
   if (next & AFTER_NAME) {
-    if (length >= 3 ? NAME_ENDS[endKey(text, to)] === 1 : length === 1 && isOptionLetter(text.charCodeAt(at)))
+    if (length >= 3 ? NAME_ENDS[endKey(text, to)] === 1 : length === 1 && (text.charCodeAt(at) | 32) === 100)
       return true;
+    if (at > 0 && text.charCodeAt(at - 1) === 45 && isOption(text, at, to)) return true;
     if (next & SIGN && (isInCookie || (length > 4 && flags & (UNDERSCORE | DIGIT) && flags & (LOWER | UPPER))))
       return true;
   }
@@ -402,9 +403,9 @@ function isGluedDash(text: string, at: number, to: number): boolean {
   return to - at >= 4 && GLUED_DASH.test(text.slice(Math.max(at, to - 8), to));
 }
 
-/** `-u` and `"d"`. */
-function isOptionLetter(code: number): boolean {
-  return (code | 32) === 117 || (code | 32) === 100;
+/** `-u`, `-sSLu`, `-p`, `-psecret`. */
+function isOption(text: string, at: number, to: number): boolean {
+  return text.charCodeAt(at) === 112 || (to - at <= 6 && (text.charCodeAt(to - 1) | 32) === 117);
 }
 
 /** End of the control sequence (colours, cursor) whose parameters begin at `at`. */

@@ -65,7 +65,8 @@ export function wordShare(value: string): number {
       }
       const size = i - start;
       total += size;
-      const isWord = size >= 3 ? rare <= (size - 2) >> 2 : !isBeside(value, start - 1) && !isBeside(value, i);
+      const isWord =
+        size >= 3 ? rare <= Math.floor((size - 1) / 6) : !isBeside(value, start - 1) && !isBeside(value, i);
       if (isWord) words += size;
     } else if (kind & DIGIT) {
       while (i < length && (KIND[value.charCodeAt(i)] ?? 0) & DIGIT) i++;
@@ -96,7 +97,7 @@ const WORDS_FOR_NOTHING = new Set(
   ).split(" "),
 );
 const REFERENCE =
-  /^(?:\$(?:\{|\(|\w+$|env:|[@#?*!$]$)|\{\{|\{%|<%|#\{|%\(|%\w+%$|<[^<>]{0,200}>$|\{[\w.$-]{1,100}\}$|\[[\w ._-]{1,100}\]$|@[\w.]+@$|__\w+__$|&[\w.]+;$)/;
+  /^(?:\$(?:\{|\(|\w+$|env:|[@#?*!$]$)|\{\{|\{%|<%|#\{|%\(|%\w+%$|<[^<>]{0,200}>$|\{[\w.$-]{1,100}\}$|\[[\w ._-]{1,100}\]$|@[\w.]+@$|__\w+__$|![A-Za-z][\w./-]{0,40}$|&[\w.]+;$)/;
 const PATH =
   /^(?:\.{0,2}\/|~\/|[A-Za-z]:[\\/]|file:|(?:vault|op|ssm|arn|secretsmanager|keyring|env|aws-sm|gcp-sm|azure-kv|awssm|sops):)/;
 const TEMPLATE_WORDS =
@@ -117,7 +118,7 @@ export function isPlaceholder(value: string, mayBeCode = true): boolean {
   return (PATH.test(value) || (mayBeCode && DOTTED.test(value))) && !looksRandom(value);
 }
 
-const REFERENCE_START = charTable("${%<#[@_&");
+const REFERENCE_START = charTable("${%<#[@_&!");
 
 /** `TOKEN`, `PASSWORD_HERE`: the name of a value in a usage text. */
 export function isMetavariable(value: string): boolean {
