@@ -60,7 +60,7 @@ export async function carryPath(
   const from = join(root, path);
   const to = join(target, path);
   mkdirSync(dirname(to), { recursive: true });
-  const brought = await bring(from, to, signal);
+  const brought = await bring({ root, from, to, signal });
   const findings: VerifyFinding[] = [
     {
       kind: "not-covered",
@@ -80,33 +80,39 @@ interface Brought {
   files: number;
 }
 
-async function bring(from: string, to: string, signal: AbortSignal | undefined): Promise<Brought> {
-  for (const mode of ["reflink", "hard links", "copy"] as const) {
-    const done = await copyTree(from, to, mode, signal);
-    if (done !== undefined) return done;
-    await rm(to, { recursive: true, force: true });
+interface Way {
+  root: string;
+  from: string;
+  to: string;
+  signal: AbortSignal | undefined;
+}
+
+async function bring(way: Way): Promise<Brought> {
+  if (lstatSync(way.from).isSymbolicLink()) {
+    symlinkSync(movedLink(way.from, way), way.to);
+    return { mode: "symbolic link", files: 1 };
   }
-  symlinkSync(from, to);
+  for (const mode of ["reflink", "hard links", "copy"] as const) {
+    const done = await copyTree(way, mode);
+    if (done !== undefined) return done;
+    await rm(way.to, { recursive: true, force: true });
+  }
+  symlinkSync(way.from, way.to);
   return { mode: "symbolic link", files: 1 };
 }
 
 /** `undefined` when this mode does not work here. Yields to the event loop every few milliseconds. */
-async function copyTree(
-  from: string,
-  to: string,
-  mode: Exclude<CarryMode, "symbolic link">,
-  signal: AbortSignal | undefined,
-): Promise<Brought | undefined> {
+async function copyTree(way: Way, mode: Exclude<CarryMode, "symbolic link">): Promise<Brought | undefined> {
   let files = 0;
   let bytes = 0;
   let slice = performance.now();
-  const pending: [string, string][] = [[from, to]];
+  const pending: [string, string][] = [[way.from, way.to]];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [source, target] = next;
     if (performance.now() - slice > 8) {
       await new Promise((done) => setImmediate(done));
       slice = performance.now();
-      if (signal?.aborted) return { mode, files };
+      if (way.signal?.aborted) return { mode, files };
     }
     const stat = lstatSync(source, { throwIfNoEntry: false });
     if (stat === undefined) continue;
@@ -116,7 +122,7 @@ async function copyTree(
         if (!CACHES.has(name)) pending.push([join(source, name), join(target, name)]);
       }
     } else if (stat.isSymbolicLink()) {
-      symlinkSync(movedLink(readlinkSync(source), from, to), target);
+      symlinkSync(movedLink(source, way), target);
     } else if (stat.isFile()) {
       files++;
       bytes += stat.size;
@@ -141,11 +147,20 @@ function bringFile(source: string, target: string, mode: Exclude<CarryMode, "sym
   }
 }
 
-/** An absolute link into the carried folder itself goes along; every other one stays as it is. */
-function movedLink(link: string, from: string, to: string): string {
-  if (!isAbsolute(link)) return link;
-  const inside = relative(from, resolve(link));
-  return inside === "" || inside.startsWith("..") || isAbsolute(inside) ? link : join(to, inside);
+/**
+ * Where a copied link points: a relative one inside the repository stays (workspace packages resolve to the clean
+ * worktree), one that leaves the repository becomes absolute, an absolute one into the carried folder goes along.
+ */
+function movedLink(source: string, way: Way): string {
+  const link = readlinkSync(source);
+  const target = resolve(dirname(source), link);
+  if (!isAbsolute(link)) return isInside(way.root, target) ? link : target;
+  return isInside(way.from, target) ? join(way.to, relative(way.from, target)) : link;
+}
+
+function isInside(folder: string, path: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== "" && !inside.startsWith("..") && !isAbsolute(inside);
 }
 
 /** pip's editable installs leave `.pth` files (or finder modules) with the project's path in site-packages. */

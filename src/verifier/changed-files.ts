@@ -143,6 +143,32 @@ async function withSizes(files: ChangedFile[], run: GitOptions): Promise<Result<
   return { ok: true, files };
 }
 
+/**
+ * The unified diff between `sinceTree` and the workspace now, for people and reviewers: text files only, cut at
+ * `maxBytes` (default 200,000) with a line that says so. Not redacted. Failures: those of `changedFiles`.
+ */
+export async function diffText(
+  cwd: string,
+  sinceTree: string,
+  options: TreeOptions & { maxBytes?: number } = {},
+): Promise<Result<{ tree: string; text: string; isCut: boolean }>> {
+  return withScratch(options, async (scratchDir) => {
+    const found = await findRepo(cwd, options);
+    if (!found.ok) return found;
+    if (found.repo === undefined) return failure("needs-git", `${cwd} is in no git repository, so there is no diff.`);
+    const now = await snapshotRepo(found.repo, { ...options, scratchDir });
+    if (!now.ok) return now;
+    const maxBytes = options.maxBytes ?? 200_000;
+    const args = ["diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color", sinceTree, now.id];
+    const output = await git(args, { ...now.options, maxBytes, keepCut: true });
+    await rm(now.indexFile, { force: true });
+    if (!output.ok) return output;
+    const isCut = output.isCut;
+    const text = `${output.stdout.toString("utf8")}${isCut ? `\n[… cut at ${maxBytes} bytes …]\n` : ""}`;
+    return { ok: true, tree: now.id, text, isCut };
+  });
+}
+
 /** `a, b, c and 4 more`. */
 export function summarize(paths: readonly string[], most = 5): string {
   const shown = paths.slice(0, most).join(", ");

@@ -3,7 +3,7 @@
  * identity is the folder's name, so that whoever comes next can tell a folder in use from one that a crash left behind.
  */
 import { randomBytes } from "node:crypto";
-import { chmod, lstat, mkdir, readdir, rm } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { identify, isAlive } from "../platform/process/index.ts";
 
@@ -14,7 +14,8 @@ export async function makeCleanFolder(scratchDir: string): Promise<string> {
   const name = [own.pid, encodeURIComponent(own.startTicks), own.bootId, randomBytes(4).toString("hex")].join("_");
   const folder = join(scratchDir, "clean", name);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  return folder;
+  // Tools compare paths: none of them may hold a link (macOS: /tmp).
+  return realpath(folder);
 }
 
 /** Removes folders whose owner is gone. Returns how many. */

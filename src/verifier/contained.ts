@@ -1,7 +1,7 @@
 /** A verification command inside `platform/containment`: own session, own cgroup or mark, a guardian, an end with proof. */
 import type { Readable } from "node:stream";
 import type { ContainmentRecord } from "../core/contracts/worker.ts";
-import type { Result } from "../core/result.ts";
+import { failure, type Result } from "../core/result.ts";
 import { type CgroupMode, type LeaderExit, spawnContained } from "../platform/containment/index.ts";
 
 export interface ContainedOptions {
@@ -13,6 +13,8 @@ export interface ContainedOptions {
   cgroup: CgroupMode;
   /** Called before the command can do anything, so that a stop after our death knows what to look for. */
   onContained?: (record: ContainmentRecord) => void | Promise<void>;
+  /** Aborted before the command was let go: nothing of it runs, failure `aborted`. */
+  signal?: AbortSignal;
 }
 
 export interface StopProof {
@@ -31,7 +33,7 @@ export interface ContainedCommand {
   stop(graceMs: number): Promise<StopProof>;
 }
 
-/** Failures are those of `spawnContained`; nothing is left running then. */
+/** Failures are those of `spawnContained`, and `aborted`; nothing is left running then. */
 export async function startContained(options: ContainedOptions): Promise<Result<{ command: ContainedCommand }>> {
   const spawned = await spawnContained({
     file: "/bin/sh",
@@ -54,9 +56,15 @@ export async function startContained(options: ContainedOptions): Promise<Result<
       return { proven: false, remaining: outcome.remaining.map((one) => `${one.id} ${one.detail}`) };
     },
   };
-  await options.onContained?.(contained.record);
-  const released = await contained.release();
-  if (released.ok) return { ok: true, command };
-  await command.stop(0);
-  return released;
+  let isReleased = false;
+  try {
+    await options.onContained?.(contained.record);
+    if (options.signal?.aborted) return failure("aborted", "A stop was asked for before the command ran.");
+    const released = await contained.release();
+    if (!released.ok) return released;
+    isReleased = true;
+    return { ok: true, command };
+  } finally {
+    if (!isReleased) await command.stop(0);
+  }
 }

@@ -25,6 +25,8 @@ export interface GitOptions {
   timeoutMs?: number;
   /** Bytes of stdout kept; more is a failure `git-output-too-large`. Default 64 MiB. */
   maxBytes?: number;
+  /** Too much output is cut at `maxBytes` and is no failure. */
+  keepCut?: boolean;
   /** Exit codes that are not a failure; default `[0]`. */
   okCodes?: readonly number[];
   hostEnv?: Readonly<Record<string, string | undefined>>;
@@ -34,6 +36,8 @@ export interface GitOutput {
   stdout: Buffer;
   stderr: string;
   code: number;
+  /** Only with `keepCut`. */
+  isCut: boolean;
 }
 
 /** Where the person's own configuration stands; kept from the host environment, unlike every other GIT_ variable. */
@@ -127,8 +131,12 @@ export function git(args: readonly string[], options: GitOptions): Promise<Resul
     };
     child.stdout?.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > maxBytes) end("git-output-too-large");
-      else chunks.push(chunk);
+      if (bytes <= maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      if (options.keepCut) chunks.push(chunk.subarray(0, Math.max(0, chunk.length - (bytes - maxBytes))));
+      end("git-output-too-large");
     });
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       if (stderr.length < STDERR_LIMIT) stderr += text;
@@ -144,13 +152,15 @@ export function git(args: readonly string[], options: GitOptions): Promise<Resul
     });
     child.on("close", (code, signal) => {
       const name = args.find((word) => !word.startsWith("-")) ?? "git";
-      if (ended !== undefined) {
+      if (ended === "git-output-too-large" && options.keepCut) {
+        done({ ok: true, stdout: Buffer.concat(chunks).subarray(0, maxBytes), stderr, code: 0, isCut: true });
+      } else if (ended !== undefined) {
         done(failure(ended, `git ${name} was ended: ${ENDED[ended]}.`));
       } else if (code === null || !(options.okCodes ?? [0]).includes(code)) {
         const said = stderr.trim().split("\n").slice(-3).join(" ").slice(0, 600);
         done(failure("git-failed", `git ${name} failed (${code ?? signal}): ${said || "no message"}`));
       } else {
-        done({ ok: true, stdout: Buffer.concat(chunks), stderr, code });
+        done({ ok: true, stdout: Buffer.concat(chunks), stderr, code, isCut: false });
       }
     });
   });

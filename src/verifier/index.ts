@@ -1,5 +1,6 @@
 /** The independent verifier: frozen commands, a tree id, a report. */
-export { type ChangedFile, changedFiles, type DiffStat, diffStat } from "./changed-files.ts";
+export { type ChangedFile, changedFiles, type DiffStat, diffStat, diffText } from "./changed-files.ts";
+export { checkoutTree } from "./checkout.ts";
 export { DEFAULT_CARRY, DEFAULT_VERIFY_TIMEOUT_MS, type FreezeInput, freezeVerification } from "./freeze.ts";
 export { type GitHead, gitHead } from "./git-state.ts";
 export { type Proposal, proposeVerification } from "./propose.ts";

@@ -21,7 +21,6 @@ export interface CommandRun {
 
 export interface CommandRunOptions extends Omit<ContainedOptions, "argv"> {
   redactor: Redactor;
-  signal?: AbortSignal;
 }
 
 /** After the command and its tree are gone the pipe must close; a process we may not see could still hold it. */
@@ -43,7 +42,7 @@ export async function runCommand(command: VerifyCommand, options: CommandRunOpti
   });
   if (options.signal?.aborted) return nothing({ aborted: true });
   const spawned = await startContained({ ...options, argv: command.argv });
-  if (!spawned.ok) return nothing({ spawnError: spawned.message });
+  if (!spawned.ok) return nothing(spawned.reason === "aborted" ? { aborted: true } : { spawnError: spawned.message });
   const { output, exited, stop } = spawned.command;
   output.on("data", (chunk: Buffer) => capture.push(chunk));
   const closed = new Promise<void>((resolve) => {

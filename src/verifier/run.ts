@@ -2,30 +2,18 @@
  * The verifier: runs the frozen commands and reports. It never decides what follows; the supervisor does. Order of
  * blame when several things happened: stopped, could not run, the tree changed meanwhile, failed, passed.
  */
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Redactor } from "../core/contracts/redaction.ts";
-import type {
-  VerifyCommand,
-  VerifyFinding,
-  VerifyOutcome,
-  VerifyReport,
-  VerifySpec,
-} from "../core/contracts/verifier.ts";
+import type { VerifyFinding, VerifyOutcome, VerifyReport, VerifySpec } from "../core/contracts/verifier.ts";
 import type { ContainmentRecord } from "../core/contracts/worker.ts";
 import type { Failure } from "../core/result.ts";
 import type { CgroupMode } from "../platform/containment/index.ts";
 import type { ChangedFile } from "./changed-files.ts";
 import { changesBetween, summarize } from "./changed-files.ts";
-import { classify, type ForeignModule } from "./classify.ts";
-import { removeFolder } from "./clean-folder.ts";
 import { type CleanTree, openCleanTree } from "./clean-tree.ts";
-import { verifyEnvironment } from "./environment.ts";
 import { gatherFindings } from "./findings.ts";
 import { foreignModules } from "./foreign-module.ts";
 import { type GitHead, gitStateFindings } from "./git-state.ts";
-import { runCommand } from "./run-command.ts";
+import { notRemoved, runCommands } from "./run-commands.ts";
 import type { Workspace } from "./snapshot.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { versions } from "./versions.ts";
@@ -68,7 +56,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
 }
 
 /** What the stages of one verification hand on. */
-interface Outcome {
+export interface Outcome {
   outcome: VerifyOutcome;
   reason?: string;
   message: string;
@@ -128,7 +116,7 @@ async function verify(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptio
   return finish(outcome);
 }
 
-interface RunScope {
+export interface RunScope {
   workspace: Workspace;
   report: VerifyReport;
   hostEnv: Readonly<Record<string, string | undefined>>;
@@ -167,7 +155,7 @@ async function runAll(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptio
     if (outcome.outcome !== "pass") report.findings.push(...leftBehind(tree));
     return outcome;
   } finally {
-    await tree.remove();
+    await tree.remove().catch((error) => report.findings.push(notRemoved("clean worktree", error)));
   }
 }
 
@@ -176,102 +164,6 @@ function leftBehind(tree: CleanTree): VerifyFinding[] {
   if (tree.leftBehind.length === 0) return [];
   const detail = `Ignored files of the workspace are not in the clean worktree: ${summarize(tree.leftBehind, 10)}. If the check needs them, make them with --verify-setup, name the folder in verify.carry, or use --verify-in workspace.`;
   return [{ kind: "not-covered", detail }];
-}
-
-interface CommandScope extends RunScope {
-  cwd: string;
-  isForeignModule: ForeignModule;
-}
-
-async function runCommands(
-  deps: VerifierDeps,
-  spec: VerifySpec,
-  options: VerifyOptions,
-  scope: CommandScope,
-): Promise<Outcome> {
-  const once = (command: VerifyCommand, index: number, run: number) =>
-    runOnce(deps, spec, options, scope, { command, index, run });
-  if (spec.setup !== undefined && spec.where === "clean") {
-    const setup = await once(spec.setup, -1, 0);
-    if (setup.outcome === "fail") {
-      const message = `The setup failed: ${setup.message} Correct --verify-setup, or use --verify-in workspace.`;
-      return { outcome: "error", reason: "setup-failed", message };
-    }
-    if (setup.outcome === "error") return setup;
-  }
-  const outcomes: Outcome[] = [];
-  for (const [index, command] of spec.commands.entries()) {
-    const results: Outcome[] = [];
-    for (let run = 1; run <= spec.runs; run++) {
-      const result = await once(command, index, run);
-      if (result.outcome === "error") return result;
-      results.push(result);
-    }
-    outcomes.push(flakiness(command, results, scope.report.findings));
-  }
-  return outcomes.find((one) => one.outcome === "fail") ?? passed(outcomes, spec);
-}
-
-async function runOnce(
-  deps: VerifierDeps,
-  spec: VerifySpec,
-  options: VerifyOptions,
-  scope: CommandScope,
-  what: { command: VerifyCommand; index: number; run: number },
-): Promise<Outcome> {
-  const { command, index, run } = what;
-  // In the system's own place: paths of sockets must be short (108 bytes).
-  const tmpDir = await mkdtemp(join(tmpdir(), "pcs-verify-"));
-  const done = await runCommand(command, {
-    cwd: scope.cwd,
-    env: verifyEnvironment({ hostEnv: scope.hostEnv, envNames: spec.envNames, tmpDir }),
-    tmpDir,
-    cgroup: deps.cgroup ?? "auto",
-    redactor: options.redactor,
-    ...(options.onContained === undefined ? {} : { onContained: options.onContained }),
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-  });
-  await removeFolder(tmpDir);
-  const facts = { text: command.text, timeoutMs: command.timeoutMs, isForeignModule: scope.isForeignModule };
-  const verdict = classify(done, facts);
-  const hint = `verify-${options.round ?? 1}-${run === 0 ? "setup" : index + 1}${spec.runs > 1 && run > 0 ? `-${run}` : ""}.log`;
-  const artifact = done.output.bytes > 0 ? await options.artifactSink?.write(hint, done.output.text) : undefined;
-  scope.report.commands.push({
-    text: command.text,
-    argv: command.argv,
-    run,
-    ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
-    exitCode: done.exit.code,
-    signal: done.exit.signal,
-    timedOut: done.timedOut,
-    durationMs: done.durationMs,
-    outputBytes: done.output.bytes,
-    outputSha256: done.output.sha256,
-    outputTail: done.output.tail,
-    ...(artifact === undefined ? {} : { artifact }),
-    outcome: verdict.outcome,
-  });
-  return verdict;
-}
-
-/** All runs of one command in one outcome: mixed is flaky, and flaky is a failure. */
-function flakiness(command: VerifyCommand, results: readonly Outcome[], findings: VerifyFinding[]): Outcome {
-  const failed = results.filter((one) => one.outcome === "fail");
-  const first = failed[0];
-  if (first === undefined) return { outcome: "pass", message: "" };
-  if (failed.length === results.length) return first;
-  const detail = `"${command.text}" failed in ${failed.length} of ${results.length} runs of the same tree.`;
-  findings.push({ kind: "flaky", detail });
-  return { outcome: "fail", reason: "flaky", message: `${detail} A flaky check does not count as passed.` };
-}
-
-function passed(outcomes: readonly Outcome[], spec: VerifySpec): Outcome {
-  const times = spec.runs > 1 ? `, each ${spec.runs} times` : "";
-  const what =
-    outcomes.length === 1
-      ? `"${spec.commands[0]?.text}" exited with 0`
-      : `all ${outcomes.length} commands exited with 0`;
-  return { outcome: "pass", message: `${what}${times}.` };
 }
 
 async function sinceStart(workspace: Workspace, tree: string | undefined): Promise<ChangedFile[] | undefined> {

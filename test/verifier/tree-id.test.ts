@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { appendFile, chmod, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { changedFiles, treeId } from "../../src/verifier/index.ts";
+import { changedFiles, checkoutTree, diffText, treeId } from "../../src/verifier/index.ts";
 import { createLab, type Lab, writeTree } from "../support/workspace.ts";
 import { plainTree, script } from "./support.ts";
 
@@ -409,6 +409,26 @@ test("changed files are listed by name, kind, size and hash; nothing is read int
     hostEnv: lab.env,
   });
   assert.equal(!gone.ok && gone.reason, "tree-gone");
+});
+
+test("a diff is cut where it is told to be, and a checkout for readers is exactly the tree", async (t) => {
+  const lab = await createLab(t);
+  const cwd = await lab.repo({ "a.txt": "a\n", ".gitignore": "node_modules\n" });
+  await writeTree(cwd, { "node_modules/x": "x" });
+  const options = { scratchDir: join(lab.root, "scratch"), hostEnv: lab.env };
+  const start = await idOf(cwd, lab);
+  await writeFile(join(cwd, "a.txt"), "b\n".repeat(1000));
+  const whole = await diffText(cwd, start, options);
+  assert.ok(whole.ok && !whole.isCut && whole.text.includes("-a\n+b\n"), JSON.stringify(whole));
+  const cut = await diffText(cwd, start, { ...options, maxBytes: 300 });
+  assert.ok(cut.ok && cut.isCut && cut.text.length < 350 && cut.text.startsWith("diff --git a/a.txt"));
+  const checkout = await checkoutTree({ cwd }, options);
+  assert.ok(checkout.ok);
+  assert.equal(checkout.id, whole.tree);
+  assert.deepEqual((await readdir(checkout.tree.cwd)).sort(), [".git", ".gitignore", "a.txt"]);
+  assert.equal(await plainTree(lab, checkout.tree.cwd), checkout.id);
+  await checkout.tree.remove();
+  assert.deepEqual(await readdir(join(options.scratchDir, "clean")), []);
 });
 
 test("an aborted look says so", async (t) => {
