@@ -14,11 +14,27 @@ export interface ListedTask {
   taskId: string;
   state: string;
   seq: number;
-  /** The record's other top-level strings (cut at 500 characters), numbers, booleans and nulls. */
+  /** What the summary took from the record; strings are cut at 500 characters. */
   fields: Readonly<Record<string, Scalar>>;
   /** When the record was last replaced, Unix ms. */
   changedAt: number;
 }
+
+/** What a list needs of each record beside its head. */
+export interface Summary {
+  /** Part of the index: another name (or a new version of it) makes the old index useless. */
+  name: string;
+  of(record: TaskRecord): Readonly<Record<string, Scalar | undefined>>;
+}
+
+/** The record's other top-level strings, numbers, booleans and nulls. */
+export const TOP_LEVEL: Summary = {
+  name: "top-level",
+  of(record) {
+    const { v: _v, taskId: _id, state: _state, seq: _seq, ...rest } = record;
+    return Object.fromEntries(Object.entries(rest).filter((entry): entry is [string, Scalar] => isScalar(entry[1])));
+  },
+};
 
 export interface IndexEntry {
   /** What the record file looked like. */
@@ -34,23 +50,22 @@ export function stampOf(stats: Stats): string {
   return `${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}:${stats.ino}`;
 }
 
-export function summarize(record: TaskRecord, stats: Stats): ListedTask {
+export function summarize(record: TaskRecord, stats: Stats, summary: Summary): ListedTask {
   const fields: Record<string, Scalar> = {};
-  for (const [key, value] of Object.entries(record)) {
-    if (key === "v" || key === "taskId" || key === "state" || key === "seq") continue;
-    if (typeof value === "string") fields[key] = value.slice(0, MOST_FIELD);
-    else if (typeof value === "number" || typeof value === "boolean" || value === null) fields[key] = value;
+  for (const [key, value] of Object.entries(summary.of(record))) {
+    if (value !== undefined) fields[key] = typeof value === "string" ? value.slice(0, MOST_FIELD) : value;
   }
   return { taskId: record.taskId, state: record.state, seq: record.seq, fields, changedAt: stats.mtimeMs };
 }
 
 /** Entries by task id; empty when there is no usable index. */
-export function readIndex(path: string): Map<string, IndexEntry> {
+export function readIndex(path: string, summary: Summary): Map<string, IndexEntry> {
   const read = readNoFollow(path, { maxBytes: MOST_INDEX_BYTES });
   if (!read.ok) return new Map();
   try {
     const value: unknown = JSON.parse(read.bytes.toString("utf8"));
     if (typeof value !== "object" || value === null || !("v" in value) || value.v !== VERSION) return new Map();
+    if (!("summary" in value) || value.summary !== summary.name) return new Map();
     if (!("entries" in value) || !Array.isArray(value.entries)) return new Map();
     return new Map(value.entries.filter(isEntry).map((entry) => [entry.task.taskId, entry]));
   } catch {
@@ -59,8 +74,8 @@ export function readIndex(path: string): Map<string, IndexEntry> {
 }
 
 /** A cache: a failure to write it is no failure of the list. */
-export function writeIndex(path: string, entries: Iterable<IndexEntry>): boolean {
-  return durableWrite(path, JSON.stringify({ v: VERSION, entries: [...entries] })).ok;
+export function writeIndex(path: string, summary: Summary, entries: readonly IndexEntry[]): boolean {
+  return durableWrite(path, JSON.stringify({ v: VERSION, summary: summary.name, entries })).ok;
 }
 
 function isEntry(value: unknown): value is IndexEntry {
@@ -76,4 +91,8 @@ function isEntry(value: unknown): value is IndexEntry {
     typeof fields === "object" &&
     fields !== null
   );
+}
+
+function isScalar(value: unknown): value is Scalar {
+  return value === null || ["string", "number", "boolean"].includes(typeof value);
 }

@@ -9,10 +9,19 @@ import { type Ownership, systemOwnership } from "../platform/account.ts";
 import { fileFailure } from "../platform/errno.ts";
 import { isTaskId } from "../platform/ids.ts";
 import { type StateLayout, taskPaths } from "./layout.ts";
-import { type IndexEntry, type ListedTask, readIndex, stampOf, summarize, writeIndex } from "./task-index.ts";
+import {
+  type IndexEntry,
+  type ListedTask,
+  readIndex,
+  type Summary,
+  stampOf,
+  summarize,
+  TOP_LEVEL,
+  writeIndex,
+} from "./task-index.ts";
 import { readTaskRecord } from "./task-record.ts";
 
-export type { ListedTask, Scalar } from "./task-index.ts";
+export type { ListedTask, Scalar, Summary } from "./task-index.ts";
 
 export interface FaultyTask {
   /** Name of the folder; not always a task id. */
@@ -28,21 +37,25 @@ export interface TaskList {
   read: number;
 }
 
+export interface ListOptions {
+  /** Default: the top-level scalars of each record. */
+  summary?: Summary;
+  ownership?: Ownership;
+}
+
 /** Tasks handled before other work of the process gets its turn. */
 const SLICE = 250;
 
 /** Reasons: only a disk fault of the `tasks` folder itself. */
-export async function listTasks(
-  layout: StateLayout,
-  options: { ownership?: Ownership } = {},
-): Promise<Result<TaskList>> {
+export async function listTasks(layout: StateLayout, options: ListOptions = {}): Promise<Result<TaskList>> {
+  const { summary = TOP_LEVEL, ownership = systemOwnership } = options;
   let names: Dirent[];
   try {
     names = readdirSync(layout.tasks, { withFileTypes: true });
   } catch (error) {
     return fileFailure("list", layout.tasks, error);
   }
-  const index = readIndex(layout.index);
+  const index = readIndex(layout.index, summary);
   const entries: IndexEntry[] = [];
   const faulty: FaultyTask[] = [];
   let read = 0;
@@ -50,7 +63,7 @@ export async function listTasks(
   for (const name of names) {
     // Hidden names are tasks in the making or on their way out.
     if (name.name.startsWith(".")) continue;
-    const seen = lookAtTask(layout, name, index.get(name.name), options.ownership ?? systemOwnership);
+    const seen = lookAtTask(layout, name, index.get(name.name), { summary, ownership });
     if ("fault" in seen) faulty.push(seen);
     else entries.push(seen.entry);
     if (!("fault" in seen) && seen.read) read += 1;
@@ -61,7 +74,8 @@ export async function listTasks(
     }
   }
   // Rewriting the whole index for one live task would cost more than reading its record each time.
-  if (Math.max(read, index.size - entries.length) > 16 + entries.length / 100) writeIndex(layout.index, entries);
+  if (Math.max(read, index.size - entries.length) > 16 + entries.length / 100)
+    writeIndex(layout.index, summary, entries);
   return {
     ok: true,
     tasks: entries.map((entry) => entry.task).sort(byId),
@@ -74,7 +88,7 @@ function lookAtTask(
   layout: StateLayout,
   name: Dirent,
   known: IndexEntry | undefined,
-  ownership: Ownership,
+  { summary, ownership }: Required<ListOptions>,
 ): { entry: IndexEntry; read: boolean } | FaultyTask {
   const taskId = name.name;
   const fault = (reason: string, message: string): FaultyTask => ({ taskId, fault: failure(reason, message) });
@@ -88,7 +102,7 @@ function lookAtTask(
     if (sound && known?.stamp === stamp) return { entry: known, read: false };
     const found = readTaskRecord(paths.record, taskId, { ownership });
     if (!found.ok) return { taskId, fault: found };
-    return { entry: { stamp, task: summarize(found.record, stats) }, read: true };
+    return { entry: { stamp, task: summarize(found.record, stats, summary) }, read: true };
   } catch (error) {
     return { taskId, fault: fileFailure("read", paths.record, error) };
   }

@@ -4,7 +4,7 @@
  */
 import { failure, type Result } from "../core/result.ts";
 import type { Ownership } from "../platform/account.ts";
-import { type Durability, type DurableFs, durableWrite } from "../platform/durable-write.ts";
+import { type Durability, type DurableFs, durableWrite, durableWriteAsync } from "../platform/durable-write.ts";
 import { readNoFollow } from "../platform/no-follow.ts";
 
 /** What every record has; the supervisor adds the rest. */
@@ -23,14 +23,28 @@ export type TaskRecord = TaskHead & { readonly [key: string]: unknown };
 export const MOST_RECORD_BYTES = 1024 * 1024;
 
 /**
- * Replaces the record and fsyncs it (about 0.4 ms). Write it after the log up to `seq` is synced, so that power loss
- * never leaves a record ahead of its log.
+ * Replaces the record and fsyncs it (about 0.4 ms, blocking). Write it after the log up to `seq` is synced, so that
+ * power loss never leaves a record ahead of its log. Reasons: `record-invalid`, `record-too-large`, or a disk fault.
  */
 export function writeTaskRecord(
   path: string,
   record: TaskHead,
   options: { fs?: DurableFs } = {},
 ): Result<{ durability: Durability }> {
+  const encoded = encodeTaskRecord(record);
+  return encoded.ok ? durableWrite(path, encoded.text, options) : encoded;
+}
+
+/** `writeTaskRecord` off the main thread: the record is taken as it is now. One at a time for one task. */
+export async function writeTaskRecordAsync(
+  path: string,
+  record: TaskHead,
+): Promise<Result<{ durability: Durability }>> {
+  const encoded = encodeTaskRecord(record);
+  return encoded.ok ? durableWriteAsync(path, encoded.text) : encoded;
+}
+
+function encodeTaskRecord(record: TaskHead): Result<{ text: string }> {
   let text: string;
   try {
     text = `${JSON.stringify(record)}\n`;
@@ -40,13 +54,11 @@ export function writeTaskRecord(
       `The task record is not JSON (${String(error)}). This is a bug; please report it.`,
     );
   }
-  if (Buffer.byteLength(text) > MOST_RECORD_BYTES) {
-    return failure(
-      "record-too-large",
-      `The task record would pass ${MOST_RECORD_BYTES} bytes. Keep large text in artifacts.`,
-    );
-  }
-  return durableWrite(path, text, options);
+  if (Buffer.byteLength(text) <= MOST_RECORD_BYTES) return { ok: true, text };
+  return failure(
+    "record-too-large",
+    `The task record would pass ${MOST_RECORD_BYTES} bytes. Keep large text in artifacts.`,
+  );
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { type DurableFs, durableWrite, nodeDurableFs } from "../../src/platform/durable-write.ts";
+import { type DurableFs, durableWrite, durableWriteAsync, nodeDurableFs } from "../../src/platform/durable-write.ts";
 import { isPlainSentence, reasonOf, tempFolder } from "./temp-folder.ts";
 
 function failing(call: keyof DurableFs, code: string, after = 0): DurableFs {
@@ -71,6 +71,18 @@ describe("the durable write", () => {
     const path = join(tempFolder(t), "record.json");
     const outcome = durableWrite(path, "new", { fs: failing("fsyncSync", "EINVAL", 1) });
     assert.deepEqual(outcome, { ok: true, durability: "weak" });
+  });
+
+  test("off the main thread does the same, and cleans up after a failure", async (t) => {
+    const folder = tempFolder(t);
+    const path = join(folder, "record.json");
+    assert.deepEqual(await durableWriteAsync(path, "x".repeat(300_000)), { ok: true, durability: "full" });
+    assert.equal(statSync(path).size, 300_000);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    mkdirSync(join(folder, "taken", "inside"), { recursive: true });
+    assert.equal((await durableWriteAsync(join(folder, "taken"), "x")).ok, false);
+    assert.equal(reasonOf(await durableWriteAsync(join(folder, "none", "f"), "x")), "missing");
+    assert.deepEqual(readdirSync(folder).sort(), ["record.json", "taken"]);
   });
 
   test("a link at the target is replaced, never written through", (t) => {

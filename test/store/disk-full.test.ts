@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "no
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { manualClock } from "../../src/platform/clock.ts";
-import { durableWrite } from "../../src/platform/durable-write.ts";
+import { durableWrite, durableWriteAsync } from "../../src/platform/durable-write.ts";
 import { takeFileLock } from "../../src/platform/file-lock.ts";
 import { openArtifacts } from "../../src/store/artifacts.ts";
 import { readEvents, verifyLog } from "../../src/store/log-reader.ts";
@@ -96,6 +96,8 @@ describe("a real full disk", { skip: process.platform !== "linux" }, () => {
 
     const replaced = durableWrite(record, "x".repeat(100_000));
     assert.equal(reasonOf(replaced), "disk-full");
+    assert.equal(readFileSync(record, "utf8"), "old");
+    assert.equal(reasonOf(await durableWriteAsync(record, "x".repeat(100_000))), "disk-full");
     assert.equal(readFileSync(record, "utf8"), "old");
 
     const taskId = newTaskId();

@@ -15,7 +15,7 @@ import { describe, test } from "node:test";
 import { type Ownership, systemOwnership } from "../../src/platform/account.ts";
 import { createIds } from "../../src/platform/ids.ts";
 import type { StateLayout } from "../../src/store/layout.ts";
-import { listTasks } from "../../src/store/task-list.ts";
+import { listTasks, type Summary } from "../../src/store/task-list.ts";
 import { readTaskRecord, writeTaskRecord } from "../../src/store/task-record.ts";
 import { discardTask, pruneTasks } from "../../src/store/task-removal.ts";
 import {
@@ -147,6 +147,21 @@ describe("the list of tasks", () => {
     }
     rmSync(layout.task(first).folder, { recursive: true });
     assert.equal(mustBeOk(await listTasks(layout)).tasks.length, 39);
+  });
+
+  test("shows what its summary takes from each record, and never the index of another summary", async (t) => {
+    const layout = layoutAt(join(memoryFolder(t), "state"));
+    plantTasks(layout, 40);
+    mustBeOk(await listTasks(layout));
+    const summary: Summary = {
+      name: "nested-1",
+      of: (record) => ({ a: (record.nested as { a: number }).a, none: undefined, long: String(record.goal).repeat(9) }),
+    };
+    for (const read of [40, 0]) {
+      const list = mustBeOk(await listTasks(layout, { summary }));
+      assert.deepEqual([list.read, list.tasks[0]?.fields.a, String(list.tasks[0]?.fields.long).length], [read, 1, 500]);
+      assert.ok(list.tasks.every((task) => !("none" in task.fields)));
+    }
   });
 
   test("takes less than a second for ten thousand tasks, without the index and with it", async (t) => {
