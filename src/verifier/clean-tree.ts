@@ -14,7 +14,7 @@ import { carryPath, ignoredPaths } from "./carry.ts";
 import { changesBetween, summarize } from "./changed-files.ts";
 import { makeCleanFolder, removeFolder, sweepCleanFolders } from "./clean-folder.ts";
 import type { GitOptions } from "./git.ts";
-import { git, nulList } from "./git.ts";
+import { callOptions, git, nulList } from "./git.ts";
 import { withoutFilters } from "./git-filters.ts";
 import { findRepo } from "./repo.ts";
 import type { GitSnapshot, TreeOptions } from "./tree-id.ts";
@@ -83,10 +83,7 @@ async function materialize(
 ): Promise<Made> {
   const { repo } = snapshot;
   const gitDir = join(target, ".git");
-  const shared = {
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.hostEnv === undefined ? {} : { hostEnv: options.hostEnv }),
-  };
+  const shared = callOptions(options);
   const created = await git(
     ["init", "-q", "--template=", `--object-format=${repo.objectFormat}`, "--initial-branch=main", target],
     { ...shared, cwd: dirname(target), config: [["init.defaultRefFormat", "files"]] },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { VerifyFinding } from "../core/contracts/verifier.ts";
 import type { Result } from "../core/result.ts";
 import { identify } from "../platform/process/index.ts";
-import { git } from "./git.ts";
+import { callOptions, git } from "./git.ts";
 import { findRepo, type Repo, repoOptions } from "./repo.ts";
 import type { TreeOptions } from "./tree-id.ts";
 
@@ -23,7 +23,7 @@ export async function gitHead(cwd: string, options: TreeOptions = {}): Promise<R
 }
 
 async function headOf(repo: Repo, options: TreeOptions): Promise<GitHead> {
-  const run = { ...options, ...repoOptions(repo) };
+  const run = { ...callOptions(options), ...repoOptions(repo) };
   const [head, branch] = await Promise.all([
     git(["rev-parse", "--verify", "-q", "HEAD^{commit}"], run),
     git(["symbolic-ref", "-q", "HEAD"], run),
@@ -59,7 +59,7 @@ export async function gitStateFindings(
     details.push(`The branch is ${short(now.branch ?? "")}; at the start it was ${short(since.branch)}.`);
   }
   if (since?.head !== undefined && now.head !== since.head) {
-    const run = { ...options, ...repoOptions(repo), okCodes: [0, 1] };
+    const run = { ...callOptions(options), ...repoOptions(repo), okCodes: [0, 1] };
     const kept =
       now.head === undefined ? undefined : await git(["merge-base", "--is-ancestor", since.head, now.head], run);
     if (kept === undefined || !kept.ok || kept.code !== 0) {

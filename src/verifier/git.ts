@@ -32,6 +32,16 @@ export interface GitOptions {
   hostEnv?: Readonly<Record<string, string | undefined>>;
 }
 
+/** The two options that every function of this room hands down. */
+export type CallOptions = Pick<GitOptions, "signal" | "hostEnv">;
+
+export function callOptions(options: CallOptions): CallOptions {
+  return {
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.hostEnv === undefined ? {} : { hostEnv: options.hostEnv }),
+  };
+}
+
 export interface GitOutput {
   stdout: Buffer;
   stderr: string;

@@ -6,7 +6,7 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Result } from "../core/result.ts";
 import type { GitOptions } from "./git.ts";
-import { git, nulList } from "./git.ts";
+import { callOptions, git, nulList } from "./git.ts";
 import type { Repo } from "./repo.ts";
 import type { TreeNote } from "./tree-id.ts";
 
@@ -74,8 +74,7 @@ export async function gitlinkUpdates(
 export async function submoduleHead(folder: string, run: GitOptions): Promise<string | undefined> {
   const head = await git(["rev-parse", "--verify", "-q", "HEAD"], {
     cwd: folder,
-    ...(run.signal === undefined ? {} : { signal: run.signal }),
-    ...(run.hostEnv === undefined ? {} : { hostEnv: run.hostEnv }),
+    ...callOptions(run),
   });
   return head.ok ? head.stdout.toString("utf8").trim() : undefined;
 }

@@ -3,8 +3,8 @@ import { lstat, readFile, realpath } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import type { Result } from "../core/result.ts";
 import { failure } from "../core/result.ts";
-import type { GitOptions } from "./git.ts";
-import { git } from "./git.ts";
+import type { CallOptions, GitOptions } from "./git.ts";
+import { callOptions, git } from "./git.ts";
 import { filterOverrides } from "./git-filters.ts";
 import { gitVersion } from "./versions.ts";
 
@@ -31,16 +31,13 @@ export interface Repo {
  * Failures: `no-git` (there is a repository but no git), `git-too-old`, `git-refused` (owner, corrupt), `odd-worktree`
  * (the repository's `core.worktree` points elsewhere).
  */
-export async function findRepo(
-  cwd: string,
-  options: Pick<GitOptions, "signal" | "hostEnv"> = {},
-): Promise<Result<{ repo: Repo | undefined }>> {
+export async function findRepo(cwd: string, options: CallOptions = {}): Promise<Result<{ repo: Repo | undefined }>> {
   const here = await realpath(cwd);
   const root = await discover(here);
   if (root === undefined) return { ok: true, repo: undefined };
   const version = await gitVersion(options);
   if (!version.ok) return version;
-  const base = { ...options, cwd: here };
+  const base = { ...callOptions(options), cwd: here };
   const dirs = await git(
     [
       "rev-parse",

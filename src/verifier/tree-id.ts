@@ -23,7 +23,7 @@ import type { Result } from "../core/result.ts";
 import { failure } from "../core/result.ts";
 import { contentId } from "./content-id.ts";
 import type { GitOptions } from "./git.ts";
-import { git, nulList } from "./git.ts";
+import { callOptions, git, nulList } from "./git.ts";
 import { clearHiddenBits, gitlinkUpdates } from "./index-honesty.ts";
 import type { Repo } from "./repo.ts";
 import { findRepo, repoOptions } from "./repo.ts";
@@ -101,8 +101,7 @@ export async function snapshotRepo(
     ...repoOptions(repo),
     indexFile,
     objectDir: store.objects,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.hostEnv === undefined ? {} : { hostEnv: options.hostEnv }),
+    ...callOptions(options),
   };
   // A file that vanishes while git looks at it makes git give up; the next look sees the tree without it.
   for (let left = 2; ; left--) {
