@@ -1,7 +1,7 @@
 /** Decides whether the value at a place is a secret, from the name's strength, the place and the value's own look. */
 import type { SecretName } from "./names.ts";
 import type { Place } from "./place.ts";
-import { isMetavariable, isNumber, isPlaceholder, isProse, isUuid, looksRandom } from "./shape.ts";
+import { isMetavariable, isNumber, isPlaceholder, isProse, isUuid, looksRandom, looksRatherRandom } from "./shape.ts";
 import type { Value } from "./values.ts";
 
 const ALGORITHM =
@@ -35,10 +35,14 @@ export function isSecretValue(candidate: Candidate): boolean {
 }
 
 function isStrongValue({ name, place, value, text }: Candidate): boolean {
-  if (text.length < 4) return false;
-  if (place.by === "blank") return text.length >= 8 && hasMixedCharacters(text) && looksRandom(text) && !isUuid(text);
-  if (place.by === "flag") return isRandomOrId(text) || (value.isQuoted && !isMetavariable(text));
-  if (place.by === "==") return value.isQuoted && isRandomOrId(text);
+  switch (place.by) {
+    case "blank":
+      return place.isLogin || (text.length >= 8 && hasMixedCharacters(text) && looksRandom(text));
+    case "flag":
+      return isRandomOrId(text) || (value.isQuoted && !isMetavariable(text));
+    case "==":
+      return value.isQuoted && isRandomOrId(text);
+  }
   if (value.isQuoted || place.by === "tag") return !isMetavariable(text);
   if (isMetavariable(text) && !ENVIRONMENT_NAME.test(name)) return false;
   if (place.by === "=" && place.isTight) {
@@ -46,15 +50,19 @@ function isStrongValue({ name, place, value, text }: Candidate): boolean {
     return isAssignment || isRandomOrId(text) || isPasswordLike(text);
   }
   if (isNumber(text)) return text.length >= 6 || place.nameQuote !== "";
-  return isRandomOrId(text) || isPasswordLike(text);
+  if (isUuid(text) || isPasswordLike(text)) return true;
+  return AFTER_TYPE.has(value.next) ? looksRandom(text) : looksRatherRandom(text);
 }
+
+/** `;` `|` `)` `[` `=` `?` after a bare word: a type or a parameter of a program, not a value of a configuration. */
+const AFTER_TYPE = new Set([59, 124, 41, 91, 61, 63]);
 
 function isWeakValue({ place, text, value }: Candidate): boolean {
   if (text.length < 8 || isUuid(text) || isNumber(text)) return false;
   if (/\s/.test(text)) return false;
   if (place.by === "blank") return text.length >= 16 && hasMixedCharacters(text) && looksRandom(text);
   if (place.by === "==" && !value.isQuoted) return false;
-  return looksRandom(text);
+  return looksRandom(text) || (text.length >= 16 && value.isQuoted && looksRatherRandom(text));
 }
 
 /** One word of letters and digits, or with the marks that people put into passwords: `hunter2`, `Summer2024!`. */

@@ -5,7 +5,7 @@
  */
 import { BASE64, isSpace } from "./chars.ts";
 import { type Fingerprint, fingerprint } from "./marker.ts";
-import { looksRandom } from "./shape.ts";
+import { looksRandom, wordShare } from "./shape.ts";
 import type { Source } from "./source.ts";
 
 const BEGIN_BEFORE = /-{4,5} ?$/;
@@ -126,7 +126,9 @@ export class PemReader {
     const text = source.text.slice(start, end);
     if (this.isEnded && this.taken === 0) return text.length >= 40 && looksRandom(text) && !/^[0-9a-f]+$/i.test(text);
     if (this.isEnded) return false;
-    if (text.length >= 16) return (this.width > 0 && text.length === this.width) || looksRandom(text);
+    if (text.length >= 16) {
+      return this.width >= 48 ? text.length === this.width || wordShare(text) < 0.9 : looksRandom(text);
+    }
     if (this.taken === 0) return false;
     if (/=$/.test(text) || looksRandom(text)) return true;
     if (source.slice(noiseEnd(source, end), 8).startsWith("-----END")) return true;

@@ -14,11 +14,14 @@ export interface Place {
   nameQuote: string;
   /** The name follows `?`, `&` or `#`: query or fragment of an address, or a form. */
   isQuery: boolean;
+  /** By a blank after `login <name>`, as in .netrc. */
+  isLogin: boolean;
   /** The name follows `--`. */
   isFlag: boolean;
 }
 
 const MAX_GAP = 64;
+const LOGIN = /\blogin\s+\S{1,48}\s+$/;
 const FIELD_START = /[VDSCvdsc]/;
 const FIELD = /^(?:[Vv]alue|VALUE|val|[Dd]efault|[Dd]efaultValue|[Ss]tringValue|[Ss]ecretString|[Cc]ontent)$/;
 
@@ -26,7 +29,16 @@ export function placeAfter(source: Source, nameStart: number, nameEnd: number): 
   const { text } = source;
   const isFlag = text.charCodeAt(nameStart) === 45 && text.charCodeAt(nameStart + 1) === 45;
   const isQuery = isQueryBefore(source, nameStart);
-  const place: Place = { by: "=", at: nameEnd, nameStart, isTight: false, nameQuote: "", isQuery, isFlag };
+  const place: Place = {
+    by: "=",
+    at: nameEnd,
+    nameStart,
+    isTight: false,
+    nameQuote: "",
+    isQuery,
+    isLogin: false,
+    isFlag,
+  };
   let at = nameEnd;
   const quoteEnd = closingQuote(source, at);
   if (quoteEnd > at) {
@@ -51,6 +63,7 @@ export function placeAfter(source: Source, nameStart: number, nameEnd: number): 
   if (!isNextSpace || place.nameQuote !== "") return undefined;
   if (source.startsWith("<<<", sign)) return at_(place, "flag", skipSpace(source, sign + 3, false));
   if (source.at(at) === 10 || source.at(at) === 13) return undefined;
+  place.isLogin = LOGIN.test(source.before(nameStart, 72));
   return at_(place, place.isFlag ? "flag" : "blank", sign);
 }
 
@@ -141,5 +154,5 @@ export function percentEnd(source: Source, at: number): number {
 
 /** A place that is known without a name before it. */
 export function placeAt(at: number): Place {
-  return { by: "=", at, nameStart: at, isTight: true, nameQuote: "", isQuery: false, isFlag: false };
+  return { by: "=", at, nameStart: at, isTight: true, nameQuote: "", isQuery: false, isLogin: false, isFlag: false };
 }

@@ -7,7 +7,7 @@ import { markerEnd } from "./marker.ts";
 const LOOKED_AT = 64;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const INTEGRITY = /^(?:sha(?:1|224|256|384|512)|md5|h1)[-:=]/i;
+const INTEGRITY = /^(?:(?:sha(?:1|224|256|384|512)|md5)[-:=]|SHA256:|h1:)/;
 const VERSION = /^[v^~<>=]{0,2}\d{1,5}(?:\.\d{1,5}){1,3}(?:[-+][\w.-]{0,40})?$/;
 const TIME = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]{1,20}(?:Z|[+-]\d\d:?\d\d)?)?$/;
 const NUMBER = /^[+-]?\d{1,20}(?:[._]\d{1,20})*(?:ms|s|m|h|d|k|kb|mb|gb|%)?$/i;
@@ -22,20 +22,49 @@ export function isNumber(value: string): boolean {
 
 /** No words and no known harmless form: what a generator of keys or passwords writes. */
 export function looksRandom(value: string): boolean {
+  return isUnlikeWords(value, 0.65);
+}
+
+/** As `looksRandom`, where the name and the place speak for a secret already: half words are not enough to keep it. */
+export function looksRatherRandom(value: string): boolean {
+  return isUnlikeWords(value, 0.8) || hasThreeKinds(value);
+}
+
+function isUnlikeWords(value: string, limit: number): boolean {
   if (value.length < 6) return false;
   const head = value.length > LOOKED_AT ? value.slice(0, LOOKED_AT) : value;
-  if (wordShare(head) >= 0.65) return false;
+  const { share, pieces, letters } = words(head);
+  const isChopped = pieces >= 4 && letters < pieces * 3.3;
+  if (share >= limit && !isChopped) return false;
   return !(isNumber(head) || isUuid(head) || INTEGRITY.test(head) || VERSION.test(head) || TIME.test(head));
 }
 
-/**
- * Share of the characters that belong to words; separators and a few digits count on neither side. `getToken`,
- * `HTTPServer` and `snake_case` fall into their words; a word is three letters or more with hardly a rare pair, or one
- * or two letters that stand alone.
- */
+/** Capitals, small letters and digits in one: hardly a name, when a value is expected. */
+function hasThreeKinds(value: string): boolean {
+  return value.length >= 8 && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value) && !VERSION.test(value);
+}
+
+/** Share of the characters that belong to words; separators and a few digits count on neither side. */
 export function wordShare(value: string): number {
-  let words = 0;
+  return words(value).share;
+}
+
+interface Words {
+  share: number;
+  /** Runs of letters of one case, with a capital before them. */
+  pieces: number;
+  letters: number;
+}
+
+/**
+ * `getToken`, `HTTPServer` and `snake_case` fall into their words; a word is three letters or more with hardly a rare
+ * pair, or one or two letters that stand alone.
+ */
+function words(value: string): Words {
+  let inWords = 0;
   let total = 0;
+  let letters = 0;
+  let pieces = 0;
   let digitRuns = 0;
   let i = 0;
   const { length } = value;
@@ -65,9 +94,11 @@ export function wordShare(value: string): number {
       }
       const size = i - start;
       total += size;
+      letters += size;
+      pieces++;
       const isWord =
         size >= 3 ? rare <= Math.floor((size - 1) / 6) : !isBeside(value, start - 1) && !isBeside(value, i);
-      if (isWord) words += size;
+      if (isWord) inWords += size;
     } else if (kind & DIGIT) {
       while (i < length && (KIND[value.charCodeAt(i)] ?? 0) & DIGIT) i++;
       digitRuns++;
@@ -77,7 +108,7 @@ export function wordShare(value: string): number {
       i++;
     }
   }
-  return total === 0 ? 1 : words / total;
+  return { share: total === 0 ? 1 : inWords / total, pieces, letters };
 }
 
 const LETTER = LOWER | UPPER;
@@ -114,8 +145,9 @@ export function isPlaceholder(value: string, mayBeCode = true): boolean {
   if (value.length > 256) return false;
   if (value.length < 20 && WORDS_FOR_NOTHING.has(value.toLowerCase())) return true;
   if (REFERENCE_START[first] === 1 && REFERENCE.test(value)) return true;
-  if (TEMPLATE_WORDS.test(value) || INTEGRITY.test(value)) return true;
-  return (PATH.test(value) || (mayBeCode && DOTTED.test(value))) && !looksRandom(value);
+  if (INTEGRITY.test(value) || (TEMPLATE_WORDS.test(value) && wordShare(value) > 0.8)) return true;
+  if (PATH.test(value)) return !looksRandom(value);
+  return mayBeCode && DOTTED.test(value) && !isUnlikeWords(value, 0.8);
 }
 
 const REFERENCE_START = charTable("${%<#[@_&!");

@@ -33,7 +33,7 @@ export function addressAt(source: Source, end: number): Hit | undefined {
   const password = source.text.slice(colon + 1, sign);
   if (PORT_AND_MORE.test(password)) return undefined;
   const name = nameAt(source, at, colon);
-  if (isPlaceholder(password) || isMetavariable(password)) return name;
+  if (isPlaceholder(password, false) || isMetavariable(password)) return name;
   if (name) return { ...name, end: sign, secret: source.text.slice(at, sign) };
   return { start: colon + 1, end: sign, kind: "url-password", secret: password };
 }
@@ -78,7 +78,9 @@ export function hookAt(source: Source, start: number, end: number): Hit | undefi
     let next = from;
     while (next - from < 400 && (BASE64URL[source.at(next)] === 1 || source.at(next) === 64)) next++;
     if (next === from) break;
-    if (secretStart < 0 && looksRandom(source.text.slice(from, next)) && next - from >= 16) secretStart = from;
+    const isLast = segment === hook.segments - 1;
+    if (secretStart < 0 && next - from >= 16 && (isLast || looksRandom(source.text.slice(from, next))))
+      secretStart = from;
     to = next;
   }
   if (secretStart < 0) return undefined;

@@ -1,6 +1,6 @@
 /** Reads the value at a place: where it begins and ends, quoted or bare. */
 import { charTable, isQuote, isSpace } from "./chars.ts";
-import { markerEnd } from "./marker.ts";
+import { MARKER_MAX, markerEnd } from "./marker.ts";
 import type { Place } from "./place.ts";
 import type { Source } from "./source.ts";
 
@@ -59,6 +59,7 @@ const PLAIN = charTable("0-9A-Za-z_.~!@$%^*?+/:=-");
 function bare(source: Source, start: number, place: Place, max: number): Value {
   const { text } = source;
   let at = start;
+  let isBesideMarker = false;
   while (at < start + max) {
     at = source.skip(PLAIN, at, start + max - at);
     if (at >= start + max) break;
@@ -66,11 +67,7 @@ function bare(source: Source, start: number, place: Place, max: number): Value {
     if (code === -1 || isSpace(code) || isQuote(code)) break;
     if (isEnd(source, at, code, place)) break;
     if (code === 91) {
-      const end = markerEnd(text, at);
-      if (end > 0) {
-        at = end;
-        continue;
-      }
+      isBesideMarker = markerEnd(source.slice(at, MARKER_MAX), 0) > 0;
       break;
     }
     if (code === 92) {
@@ -82,6 +79,7 @@ function bare(source: Source, start: number, place: Place, max: number): Value {
   const isOpen = at >= start + max;
   let end = at;
   while (!isOpen && end > start && isTrailing(text.charCodeAt(end - 1))) end--;
+  if (isBesideMarker) end = start; // it has been judged before, with what the marker stands for
   return { start, end, isQuoted: false, isOpen, next: isOpen ? 0 : source.at(end) };
 }
 
