@@ -21,7 +21,7 @@ export function judgeBash(command: string, cwd: string, gate: Gate): void {
     const text = judgeCharacters(command, report);
     const walker = new Walker(gate);
     judgeStart(folder, gate);
-    walker.script(parse(text), new ShellState([folder]), undefined);
+    walker.script({ ...parse(text), source: text }, new ShellState([folder]), undefined);
     for (const [, assignment] of walker.unused) {
       report.review("environment.assigned", "An assignment that nothing in this call uses.", assignment);
     }

@@ -7,6 +7,7 @@
  *     -U=?          may have an attached value   --color=?       may have a value after `=`
  *     -f=<          takes a path it reads        --file=<        the same
  *     -o=>          takes a path it writes       --output=>      the same
+ *     -o=>!         known, but always asked about: its path is judged besides
  *     -#            digits, as in `head -40`     +               words that begin with a plus sign
  *
  * Whatever the list does not hold is unknown, including GNU abbreviations such as `--outp`.
@@ -19,6 +20,7 @@ export type Role = "data" | "read" | "write";
 interface Flag {
   value: "none" | "required" | "optional";
   role: Role;
+  asks: boolean;
 }
 
 export interface FlagTable {
@@ -65,6 +67,7 @@ export function flagTable(spec: string): FlagTable {
     const flag: Flag = {
       value: suffix === undefined ? "none" : suffix.startsWith("?") ? "optional" : "required",
       role: roleOf(suffix),
+      asks: suffix?.endsWith("!") === true,
     };
     if (name.startsWith("--") || suffix !== undefined) flags.set(name, flag);
     else for (const letter of name.slice(1)) flags.set(`-${letter}`, flag);
@@ -73,8 +76,8 @@ export function flagTable(spec: string): FlagTable {
 }
 
 function roleOf(suffix: string | undefined): Role {
-  if (suffix?.endsWith("<")) return "read";
-  if (suffix?.endsWith(">")) return "write";
+  if (suffix?.includes("<") === true) return "read";
+  if (suffix?.includes(">") === true) return "write";
   return "data";
 }
 
@@ -123,14 +126,14 @@ function long(arg: Arg, next: Arg | undefined, table: FlagTable, found: Scan): n
   }
   if (equals >= 0) {
     if (flag.value === "none") found.unknown.push(arg);
-    else found.flags.push({ name, value: piece(arg, equals + 1), role: flag.role });
+    else note(found, name, piece(arg, equals + 1), flag, arg);
     return 0;
   }
   if (flag.value !== "required") {
-    found.flags.push({ name, value: undefined, role: flag.role });
+    note(found, name, undefined, flag, arg);
     return 0;
   }
-  found.flags.push({ name, value: next, role: flag.role });
+  note(found, name, next, flag, arg);
   return 1;
 }
 
@@ -140,9 +143,9 @@ function short(arg: Arg, next: Arg | undefined, table: FlagTable, found: Scan): 
   const equals = text.indexOf("=");
   const whole = table.flags.get(equals < 0 ? text : text.slice(0, equals));
   if (whole !== undefined && text.length > 2 && (equals < 0 || equals > 2)) {
-    if (equals > 0) found.flags.push({ name: text.slice(0, equals), value: piece(arg, equals + 1), role: whole.role });
+    if (equals > 0) note(found, text.slice(0, equals), piece(arg, equals + 1), whole, arg);
     else {
-      found.flags.push({ name: text, value: whole.value === "required" ? next : undefined, role: whole.role });
+      note(found, text, whole.value === "required" ? next : undefined, whole, arg);
       return whole.value === "required" ? 1 : 0;
     }
     return 0;
@@ -160,18 +163,18 @@ function short(arg: Arg, next: Arg | undefined, table: FlagTable, found: Scan): 
       return 0;
     }
     if (flag.value === "none") {
-      found.flags.push({ name, value: undefined, role: flag.role });
+      note(found, name, undefined, flag, arg);
       continue;
     }
     if (at + 1 < text.length) {
-      found.flags.push({ name, value: piece(arg, at + 1), role: flag.role });
+      note(found, name, piece(arg, at + 1), flag, arg);
       return 0;
     }
     if (flag.value === "optional") {
-      found.flags.push({ name, value: undefined, role: flag.role });
+      note(found, name, undefined, flag, arg);
       return 0;
     }
-    found.flags.push({ name, value: next, role: flag.role });
+    note(found, name, next, flag, arg);
     return 1;
   }
   return 0;
@@ -179,6 +182,11 @@ function short(arg: Arg, next: Arg | undefined, table: FlagTable, found: Scan): 
 
 function piece(arg: Arg, from: number): Arg {
   return { value: arg.value.slice(from), raw: arg.raw, glob: arg.glob, plain: false };
+}
+
+function note(found: Scan, name: string, value: Arg | undefined, flag: Flag, arg: Arg): void {
+  found.flags.push({ name, value, role: flag.role });
+  if (flag.asks) found.unknown.push(arg);
 }
 
 export function has(found: Scan, ...names: string[]): boolean {

@@ -10,7 +10,7 @@ export const DIFF_FLAGS =
   "--pickaxe-regex --skip-to= --rotate-to= --relative=? --no-relative --text --ignore-cr-at-eol --ignore-space-at-eol " +
   "--ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines= --inter-hunk-context= " +
   "--function-context --exit-code --quiet --no-ext-diff --no-textconv --ignore-submodules=? --src-prefix= --dst-prefix= " +
-  "--no-prefix --default-prefix --line-prefix= --ita-invisible-in-index --cached --staged --merge-base --cc -c -m --combined-all-paths";
+  "--no-prefix --default-prefix --line-prefix= --ita-invisible-in-index --cached --staged --merge-base --cc -c -m --combined-all-paths --output=>!";
 
 const LOG_ONLY =
   "-# -n= -i -E -F -P -g -q --max-count= --skip= --since= --after= --until= --before= --author= --committer= --grep= --all-match " +

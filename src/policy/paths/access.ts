@@ -3,7 +3,7 @@ import type { Verdict } from "../../core/contracts/policy.ts";
 import type { Gate } from "../gate.ts";
 import { hasMark, readable } from "../shell/marks.ts";
 import { rank } from "../verdicts.ts";
-import { classify } from "./classify.ts";
+import { classify, classifyAll } from "./classify.ts";
 import { type Access, PLACES, type Place, SYSTEM_FOLDERS } from "./places.ts";
 import { isInside, join, normalise, parent } from "./text.ts";
 
@@ -57,6 +57,9 @@ function judgeAt(gate: Gate, folder: string | undefined, use: PathUse): Place {
   let first: Place | undefined;
   for (const path of candidates(gate, full, use.glob || open, use.keepLast ?? false)) {
     const place = path === undefined ? "loop" : classify(path, gate.context, use.glob);
+    if (use.glob && path !== undefined) {
+      for (const other of classifyAll(path, gate.context, true)) if (other !== place) apply(gate, other, use, subject);
+    }
     first ??= place;
     const verdict = apply(gate, place, use, subject);
     gate.trace?.path({

@@ -15,7 +15,20 @@ const WORKSPACE = WORKSPACE_PLACES.map(toPattern);
 const ABSOLUTE = ABSOLUTE_PLACES.map(toPattern);
 const PROTECTED_FIRST_LETTERS = ".";
 
-/** `glob`: the path may hold `*`, `?` and `[`; it is then the worst place that it could match. */
+/** Every place that a pattern with `*`, `?` and `[` could mean; one for a plain path. */
+export function classifyAll(path: string, context: PolicyContext, glob: boolean): Place[] {
+  const place = classify(path, context, glob);
+  if (!glob || !isInside(path, context.workspace)) return [place];
+  const places = new Set<Place>([place]);
+  const parts = path.slice(context.workspace.length + 1).split("/");
+  for (const [start, part] of parts.entries()) {
+    for (const pattern of WORKSPACE) if (matches(pattern, parts, start, true, false)) places.add(pattern.place);
+    if (isEnvironmentFile(part, true)) places.add("secrets");
+  }
+  return [...places];
+}
+
+/** `glob`: the path may hold `*`, `?` and `[`; it is then the first place that it could match. */
 export function classify(path: string, context: PolicyContext, glob: boolean): Place {
   if (isInside(path, context.stateDir)) return "supervisor";
   for (const folder of context.protectedDirs ?? []) if (isInside(path, folder)) return "supervisor";

@@ -357,6 +357,7 @@ function asksAboutWrites(call: Invocation): undefined {
     gate.report.allow(`read.${call.name}`, "It lists an archive.");
     return undefined;
   }
+  judgeTargets(call);
   gate.report.review(
     `files.${call.name}`,
     "It writes files that the gate cannot name, or starts a program.",
@@ -364,4 +365,14 @@ function asksAboutWrites(call: Invocation): undefined {
   );
   sweepPaths(call, call.args);
   return undefined;
+}
+
+/** Where an archive is unpacked or a file put, as far as an option says it. */
+function judgeTargets(call: Invocation): void {
+  for (const [index, arg] of call.args.entries()) {
+    const attached = /^(?:--directory=|--output=|--output-dir=|-o(?==?[/.~\w])=?)(.+)$/.exec(arg.value)?.[1];
+    const separate = /^(?:-C|-d|-o|--directory|--output)$/.test(arg.value) ? call.args[index + 1] : undefined;
+    const target = separate ?? (attached === undefined ? undefined : { ...arg, value: attached });
+    if (target !== undefined) touchPaths(call, [target], "write");
+  }
 }

@@ -17,7 +17,7 @@ export const LOOK: ProgramTable = {
   tree: reader(
     "lists folders",
     "-adfilpsughDFqNQrtcUvxACSnJX -L= -I= -P= --prune --dirsfirst --filelimit= --noreport --du --si --inodes --device " +
-      "--charset= --gitignore --matchdirs --ignore-case --sort=? --timefmt= --metafirst --version --help --filesfirst",
+      "--charset= --gitignore --matchdirs --ignore-case --sort=? --timefmt= --metafirst -o=>! --version --help --filesfirst",
     { guarded: true },
   ),
   stat: reader("shows a file's facts", "-Lftx -c= --format= --printf= --dereference --file-system --terse --version"),

@@ -102,7 +102,7 @@ function outward(call: Invocation): Flow {
   gate.report.review("outward.reads", "It speaks with a service that others use.", subject);
   if (
     acts === "*"
-      ? verbs.length > 0 || call.name.includes("release") || words.length === 0
+      ? !(words.length === 1 && /^--?(?:v|version|h|help)$/.test(words[0] ?? ""))
       : actsOut(acts.split(" "), words, verbs)
   ) {
     gate.report.person("outward.acts", "Others would see what it does.", subject);

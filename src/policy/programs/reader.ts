@@ -47,7 +47,11 @@ function judgeReader(call: Invocation, table: FlagTable, options: ReaderOptions)
     from = 1;
   }
   if (role === "none" && operands.length > 0) unknownOperand(call, operands[0] as Arg);
-  if (options.most !== undefined && operands.length > options.most) unknownOperand(call, operands[options.most] as Arg);
+  const written = options.most === undefined ? undefined : operands[options.most];
+  if (written !== undefined) {
+    unknownOperand(call, written);
+    judgePath(call.gate, call.state.folders, { value: written.value, glob: written.glob, access: "redirect" });
+  }
   if (role === "data") judgeData(call, operands);
   else readPaths(call, operands.slice(from));
   call.gate.report.allow(`read.${call.name}`, `\`${call.name}\` only reads.`);

@@ -17,6 +17,7 @@ import { OUTWARD } from "./outward.ts";
 import { PRINT } from "./print.ts";
 import { SEARCH } from "./search.ts";
 import { SHELLS } from "./shells.ts";
+import { VERSIONS } from "./versions.ts";
 import { VIEW } from "./view.ts";
 import { WRAPPERS } from "./wrappers.ts";
 
@@ -42,6 +43,7 @@ export function tables(): Readonly<Record<string, ProgramTable>> {
     "package-managers": PACKAGE_MANAGERS,
     environments: ENVIRONMENTS,
     tools: TOOLS,
+    versions: VERSIONS,
   };
 }
 

@@ -62,7 +62,7 @@ export const VIEW: ProgramTable = {
     "sorts lines; its other options write or start a program",
     "-bcCdfghiMmnrRsuVz -k= -t= -S= --key= --field-separator= --ignore-leading-blanks --dictionary-order --ignore-case " +
       "--general-numeric-sort --human-numeric-sort --month-sort --numeric-sort --reverse --random-sort --version-sort --sort= " +
-      "--check=? --merge --stable --unique --zero-terminated --parallel= --buffer-size= --batch-size=",
+      "--check=? --merge --stable --unique --zero-terminated --parallel= --buffer-size= --batch-size= -o=>! --output=>! -T=>! --temporary-directory=>! --files0-from=<! --random-source=<!",
     { guarded: true, out: "lines" },
   ),
   od: reader(

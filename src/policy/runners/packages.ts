@@ -62,6 +62,11 @@ function judgeManager(call: Invocation): Flow {
   const call_ = { ...call, args: start.rest };
   const [verb, ...rest] = start.rest;
   const folder = start.folder;
+  if (verb === undefined || !INSTALL_VERBS.has(verb.value)) {
+    for (const arg of start.odd) {
+      report.review("options.unknown", `This option of ${call.name} is not known to be harmless.`, readable(arg.value));
+    }
+  }
   if (verb === undefined) {
     if (call.name === "yarn" || call.name === "pnpm") return installs(call);
     report.allow("package.help", "It prints a help text.");
@@ -120,9 +125,13 @@ function runner(call: Invocation, rest: readonly Arg[], what: string): Flow {
 }
 
 /** Options before the verb; `--prefix DIR`, `-C DIR` and `--dir DIR` move to another package. */
-function readOwnOptions(call: Invocation, args: readonly Arg[]): { rest: Arg[]; folder: string | undefined } {
+function readOwnOptions(
+  call: Invocation,
+  args: readonly Arg[],
+): { rest: Arg[]; folder: string | undefined; odd: Arg[] } {
   const { report } = call.gate;
   const rest: Arg[] = [];
+  const odd: Arg[] = [];
   let folder = call.state.folders.length === 1 ? call.state.folders[0] : undefined;
   let verbSeen = false;
   for (let at = 0; at < args.length; at += 1) {
@@ -148,16 +157,14 @@ function readOwnOptions(call: Invocation, args: readonly Arg[]): { rest: Arg[]; 
         report.review("package.workspace", "The scripts of another package are not read.", readable(text));
         if (!text.includes("=")) at += 1;
       } else if (!FREE_OPTIONS.test(text)) {
-        if (!verbSeen && text.startsWith("-"))
-          report.review("options.unknown", `This option of ${call.name} is not known to be harmless.`, readable(text));
-        else rest.push(arg);
+        odd.push(arg);
       }
       continue;
     }
     verbSeen = true;
     rest.push(arg);
   }
-  return { rest, folder };
+  return { rest, folder, odd };
 }
 
 function runVerb(call: Invocation, rest: readonly Arg[], folder: string | undefined): Flow {
@@ -266,6 +273,8 @@ function installs(call: Invocation): Flow {
     report.review("install.unusual", "It installs from or to an unusual place.", subject);
   }
   const dlx = /^(?:dlx|create|init)$/.test(call.args[0]?.value ?? "");
+  const fetched = dlx ? call.args[1] : undefined;
+  if (fetched !== undefined) judgeLocalTool({ ...call, name: fetched.value, head: fetched, args: call.args.slice(2) });
   if (context.profile === "open" && !dlx)
     report.allow("install.packages", "The open profile may install dependencies.");
   else report.review("install.packages", "It fetches packages and runs their install scripts.", subject);

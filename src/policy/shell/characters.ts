@@ -96,10 +96,22 @@ function endsInContinuation(text: string): boolean {
 }
 
 function hasInvisible(text: string): boolean {
+  let before = 0;
   for (const char of text) {
     const code = char.codePointAt(0) ?? 0;
-    if (code < 0xa0) continue;
-    if (INVISIBLE_RANGES.some(([from, to]) => code >= from && code <= to)) return true;
+    if (
+      code >= 0xa0 &&
+      INVISIBLE_RANGES.some(([from, to]) => code >= from && code <= to) &&
+      !isPictureJoint(code, before)
+    )
+      return true;
+    before = code;
   }
   return false;
+}
+
+/** U+FE0F and U+200D belong to a picture when they follow one, as in commit messages with emoji. */
+function isPictureJoint(code: number, before: number): boolean {
+  if (code === 0xfe0f) return before >= 0x203c && (before <= 0x3299 || before >= 0x1f000) && before !== 0x2800;
+  return code === 0x200d && (before >= 0x1f000 || before === 0xfe0f);
 }

@@ -1,5 +1,4 @@
 /** Finds the judge of one argument vector; wrappers and runners come back here with what they would start. */
-import type { Verdict } from "../../core/contracts/policy.ts";
 import { frozenMatch } from "../frozen.ts";
 import { describe, type Invocation, type Program } from "../invocation.ts";
 import { judgePath } from "../paths/access.ts";
@@ -7,8 +6,8 @@ import { basename } from "../paths/text.ts";
 import { findProgram } from "../programs/registry.ts";
 import { judgeUnknown } from "../programs/unknown.ts";
 import { applyRules } from "../rules.ts";
-import { type Flow, NOTHING_KNOWN } from "./flow.ts";
-import { hasMark, readable } from "./marks.ts";
+import { type Flow, filtered, NOTHING_KNOWN } from "./flow.ts";
+import { hasMark, NETWORK, readable } from "./marks.ts";
 import type { ShellState } from "./state.ts";
 import type { Walker } from "./walker.ts";
 import type { Arg } from "./words.ts";
@@ -67,6 +66,8 @@ function judgeProgram(call: Invocation): Flow {
   const { report } = gate;
   if (hasMark(head.value)) {
     report.review("words.dynamic-command", "An expansion decides which program runs.", readable(head.value));
+    if (head.value.includes(NETWORK))
+      report.deny("network.into-interpreter", "It would run text from the network.", readable(head.value));
     return judgeUnknown(call);
   }
   if (!head.plain) report.review("words.built-command", "The program's name is built from pieces.", head.raw);
@@ -77,21 +78,21 @@ function judgeProgram(call: Invocation): Flow {
   const program = findProgram(call.name);
   if (head.value.includes("/")) return judgeByPath(call, program);
   if (program === undefined) return judgeUnknown(call);
-  return program.judge(call) ?? NOTHING_KNOWN;
+  return run(program, call);
 }
 
 /** A program named by a path: deny rules match by basename; a known system folder makes it the known program. */
 function judgeByPath(call: Invocation, program: Program | undefined): Flow {
   const { head, gate, state } = call;
   const folder = head.value.slice(0, head.value.lastIndexOf("/"));
-  if (program !== undefined && SYSTEM_PROGRAM_FOLDERS.has(folder)) return program.judge(call) ?? NOTHING_KNOWN;
+  if (program !== undefined && SYSTEM_PROGRAM_FOLDERS.has(folder)) return run(program, call);
   judgePath(gate, state.folders, { value: head.value, glob: head.glob, access: "read" });
   const local = localBin(call, folder);
-  if (local) return findProgram(call.name)?.judge(call) ?? judgeUnknown(call);
+  if (local) return program === undefined ? judgeUnknown(call) : run(program, call);
   let flow: Flow = NOTHING_KNOWN;
   if (program === undefined) return judgeUnknown(call);
   gate.report.denyOnly(() => {
-    flow = program.judge(call) ?? NOTHING_KNOWN;
+    flow = run(program, call);
   });
   gate.report.review("program.path", "A program named by a path that is not the system's.", describe(call));
   return flow;
@@ -119,4 +120,7 @@ function isPlainAscii(text: string): boolean {
   return true;
 }
 
-export type { Verdict };
+/** A program whose output is not known still hands on where its input came from. */
+function run(program: Program, call: Invocation): Flow {
+  return program.judge(call) ?? filtered(call.stdin, false);
+}

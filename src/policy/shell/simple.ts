@@ -21,6 +21,7 @@ export function judgeSimple(command: Command, state: ShellState, stdin: Flow | u
   const redirects = command.redirects;
   const redirected =
     redirects.length === 0 ? { stdin, captured: false } : judgeRedirections(redirects, state, walker, stdin);
+  walker.checkEnd(command.end);
   walker.count(argv[0]?.value ?? assignments[0]?.text ?? "redirection");
   if (argv.length === 0) {
     for (const [index, assignment] of assignments.entries()) {

@@ -1,5 +1,5 @@
 /** What the gate knows of a shell at one point of a command: where it stands and what its variables hold. */
-import { UNKNOWN } from "./marks.ts";
+import { NUMBER, UNKNOWN } from "./marks.ts";
 
 const MAX_FOLDERS = 4;
 const MAX_VARIABLES = 64;
@@ -74,8 +74,9 @@ export class ShellState {
     for (const name of names) {
       const mine = this.#variables?.get(name);
       const theirs = other.#variables?.get(name);
-      if (mine?.value !== theirs?.value || mine?.glob !== theirs?.glob)
-        this.assign(name, { value: UNKNOWN, glob: true });
+      if (mine?.value === theirs?.value && mine?.glob === theirs?.glob) continue;
+      const numbers = mine !== undefined && theirs !== undefined && isNumeric(mine.value) && isNumeric(theirs.value);
+      this.assign(name, numbers ? { value: NUMBER, glob: false } : { value: UNKNOWN, glob: true });
     }
   }
 
@@ -130,4 +131,8 @@ export class ShellState {
       if (other.#variables?.get(name)?.value !== binding.value) return false;
     return true;
   }
+}
+
+function isNumeric(value: string): boolean {
+  return /^[\d\uE001]+$/.test(value);
 }

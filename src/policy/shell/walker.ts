@@ -45,6 +45,8 @@ export class Walker implements Surroundings {
   #repeating = 0;
   #textDepth = 0;
   #nesting = 0;
+  /** The text that positions in the tree point into. */
+  #source = "";
 
   constructor(gate: Gate) {
     this.gate = gate;
@@ -58,7 +60,7 @@ export class Walker implements Surroundings {
     }
     this.#textDepth += 1;
     try {
-      return this.script(parse(source), state, stdin);
+      return this.script({ ...parse(source), source }, state, stdin);
     } finally {
       this.#textDepth -= 1;
     }
@@ -74,7 +76,21 @@ export class Walker implements Surroundings {
       this.gate.trace?.problem(message);
       this.gate.report.review("parse.error", "The command is not well-formed shell text.", message);
     }
-    return this.statements(script.commands, state, stdin);
+    const before = this.#source;
+    this.#source = script.source ?? before;
+    try {
+      return this.statements(script.commands, state, stdin);
+    } finally {
+      this.#source = before;
+    }
+  }
+
+  /** A word cannot be followed by a parenthesis; the tolerant parser drops one that is (unbash 6.0.4). */
+  checkEnd(end: number): void {
+    let at = end;
+    while (this.#source.charCodeAt(at) === 32 || this.#source.charCodeAt(at) === 9) at += 1;
+    if (this.#source.charCodeAt(at) === 40)
+      this.gate.report.review("parse.error", "The command is not well-formed shell text.", "(");
   }
 
   nested(script: Script | undefined, state: ShellState): Flow {

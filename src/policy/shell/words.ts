@@ -114,6 +114,7 @@ function append(
         return;
       }
     case "ExtendedGlob":
+      around.gate.report.review("words.other-shell", "A pattern with parentheses can run code in zsh.", part.text);
       to.glob = true;
       for (const inner of part.parts ?? []) append(inner, { values: [""], glob: false }, state, around, false, quoted);
       {
@@ -169,7 +170,8 @@ function add(to: Expansion, text: string): void {
 }
 
 function addExpanded(to: Expansion, expanded: Expanded, quoted: boolean): void {
-  if (!quoted && expanded.glob) to.glob = true;
+  // Quotes do not matter here: a value such as `src/*.ts` stands for "one of these files", from a loop or a pipe.
+  if (expanded.glob && (!quoted || /[*?[]/.test(expanded.value))) to.glob ||= /[*?[\uE000-\uE003]/.test(expanded.value);
   add(to, expanded.value);
 }
 
@@ -199,7 +201,7 @@ function tilde(value: string, state: ShellState, around: Surroundings): string {
   if (name === "+") return (state.folders.length === 1 ? (state.folders[0] ?? UNKNOWN) : UNKNOWN) + rest;
   if (name === "root") return `/root${rest}`;
   if (/^[a-z_][a-z0-9_-]*$/i.test(name)) return `/home/${name}${rest}`;
-  return hasMark(name) ? UNKNOWN + rest : UNKNOWN + rest;
+  return name === "-" || hasMark(name) ? UNKNOWN + rest : value;
 }
 
 /** Forms that another shell reads differently, and words shaped like paths of another system. */
