@@ -18,6 +18,8 @@ export interface StartInput {
   mode?: "manual" | "auto";
   verify: string[];
   transport?: "claude-jsonl" | "process-pipe";
+  /** The person knows that process-pipe has no gate: how they said so. */
+  ungated?: "flag" | "dialog";
   trust?: Trust;
   profile?: Profile;
   model?: string;
@@ -128,6 +130,13 @@ export interface Supervisor {
     taskId: string,
   ): Promise<Result<{ outcome: "pass" | "fail" | "error"; state: StateName; message: string; treeId: string }>>;
   stop(taskId: string, reason: string | undefined): Promise<Result<{ state: StateName }> | StopFailure>;
+  /** Ends the worker gracefully and keeps its session. */
+  pause(taskId: string, reason: string | undefined): Promise<Result<{ state: StateName }>>;
+  /**
+   * Goes on with a task whose worker is gone: in its session, or in a new one when `fresh` was asked for. `fault` clears the
+   * fault switch. Answers after the new worker's handshake.
+   */
+  recover(taskId: string, options: { fresh: boolean; fault?: string }): Promise<Result<{ state: StateName }>>;
   kill(taskId: string): Promise<Result<{ state: StateName }> | StopFailure>;
   /** Whole records from `since` on, oldest first, at most `limit`. */
   log(

@@ -5,7 +5,7 @@
 import type { PolicyContext } from "../core/contracts/policy.ts";
 import type { Redactor } from "../core/contracts/redaction.ts";
 import type { WorkerAdapter } from "../core/contracts/worker.ts";
-import type { EventDraft, EventType, StoredEvent, TaskEvent } from "../core/events.ts";
+import type { EventDraft, EventMap, EventType, StoredEvent, TaskEvent } from "../core/events.ts";
 import { foldOne } from "../core/fold.ts";
 import { deadlines } from "../core/machine/deadlines.ts";
 import type { Effect } from "../core/machine/effects.ts";
@@ -17,7 +17,7 @@ import type { CwdLock } from "../store/cwd-lock.ts";
 import type { OwnedTask } from "../store/task-store.ts";
 import type { TaskUpdate } from "./api.ts";
 import type { SupervisorDeps } from "./deps.ts";
-import type { DriverPort } from "./effect-port.ts";
+import type { DriverPort, Recorded } from "./effect-port.ts";
 import { createGateKeeper, type GateKeeper } from "./gate-keeper.ts";
 import { policyContext } from "./policy-context.ts";
 import { diskFacts } from "./policy-facts.ts";
@@ -59,7 +59,9 @@ export class Driver implements DriverPort {
   readonly #cwdLock: CwdLock;
   readonly #gate: GateKeeper;
   readonly #snapshot: Snapshot;
-  readonly #stop = new AbortController();
+  /** Aborted by a stop or a pause; a new one when the task goes on. */
+  #stop = new AbortController();
+  #logFault: string | null = null;
   readonly #onUpdate: DriverOptions["onUpdate"];
   readonly #onReleased: DriverOptions["onReleased"];
   /** Events that came while another one was being stepped. */
@@ -99,13 +101,16 @@ export class Driver implements DriverPort {
     return this.#stop.signal;
   }
 
-  record(draft: EventDraft): boolean {
-    if (this.#letGo) return false;
+  record(...drafts: EventDraft[]): Recorded {
+    if (this.#letGo) return "lost";
     if (this.#stepping) {
-      this.#waiting.push(draft);
-      return true;
+      this.#waiting.push(...drafts);
+      return "written";
     }
-    return this.#take(draft);
+    const outcomes = drafts.map((draft) => this.#append(draft));
+    for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) this.#append(draft);
+    this.#settle();
+    return outcomes.find((outcome) => outcome !== "written") ?? "written";
   }
 
   synced(): Promise<Result> {
@@ -115,8 +120,7 @@ export class Driver implements DriverPort {
   /** Takes over events that were appended before this driver existed (the task's creation), running their effects. */
   adopt(events: readonly StoredEvent[]): void {
     for (const event of events) this.#apply(event, true);
-    this.#drain();
-    this.#settle();
+    this.record();
   }
 
   /** Resolves when `test` holds; checked after every event. Never rejects; the caller brings its own deadline. */
@@ -167,25 +171,43 @@ export class Driver implements DriverPort {
     this.#onReleased();
   }
 
-  #take(draft: EventDraft): boolean {
-    const taken = this.#append(draft);
-    if (taken) this.#drain();
-    this.#settle();
-    return taken;
-  }
-
-  #append(draft: EventDraft): boolean {
+  #append(draft: EventDraft): Recorded {
     const { worker } = this.state;
     const workerId = "workerId" in worker && worker.workerId !== "" ? { workerId: worker.workerId } : {};
     const key = "promptId" in draft.data ? { idempotencyKey: String(draft.data.promptId) } : {};
     const keep = !EXPENDABLE.has(draft.type);
     const outcome = this.task.log.appendSoon([{ ...draft, ...workerId, ...key }], { keep });
-    for (const event of outcome.ok ? outcome.events : outcome.kept) this.#apply(event as StoredEvent, outcome.ok);
-    return outcome.ok;
+    const stored = outcome.ok ? outcome.events : outcome.kept;
+    for (const event of stored) this.#apply(event as StoredEvent, outcome.ok);
+    if (stored.length === 0 && keep && draft.type !== "gate.verdict") this.#applyUnlogged(draft);
+    if (outcome.ok) return "written";
+    this.#complain(outcome.message);
+    return stored.length > 0 ? "kept" : "lost";
   }
 
-  #drain(): void {
-    for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) this.#append(draft);
+  /**
+   * The disk refuses and memory holds what it may: the task's life goes on in memory, so that a stop still stops. The
+   * record of it ends here; `task.json` is not written any more, and the next owner finds the log as far as it goes.
+   */
+  #applyUnlogged(draft: EventDraft): void {
+    const { taskId, seq } = this.state;
+    const at = this.deps.clock.now().toISOString();
+    const event = { ...draft, v: 1 as const, seq, taskId, workerId: null, at, mono: this.deps.clock.mono(), prev: "" };
+    this.#snapshot.abandon();
+    this.#apply(event, false);
+  }
+
+  /** Says once what is wrong with the log. */
+  #complain(message: string): void {
+    if (this.#logFault === message) return;
+    this.#logFault = message;
+    const text = `The event log can't be written: ${this.redactor.text(message)} Nothing more is sent or approved until it can.`;
+    this.#onUpdate({
+      taskId: this.state.taskId,
+      event: shown({ level: "error", text }),
+      before: this.state,
+      after: this.state,
+    });
   }
 
   #apply(event: StoredEvent, written: boolean): void {
@@ -193,7 +215,8 @@ export class Driver implements DriverPort {
     this.#stepping = true;
     const { state, effects } = step(before, event as TaskEvent);
     this.state = state;
-    if (state.stop.kind === "requested") this.#stop.abort();
+    if (state.stop.kind !== "none" || state.control.kind !== "supervised") this.#stop.abort();
+    else if (this.#stop.signal.aborted) this.#stop = new AbortController();
     /* Records of the machine itself come before everything that is still waiting. */
     const records = effects.filter((effect) => effect.kind === "record");
     this.#waiting.unshift(...records.map((effect) => effect.event));
@@ -261,6 +284,7 @@ export class Driver implements DriverPort {
   #settle(): void {
     if (this.#letGo || this.#stepping) return;
     this.#arm();
+    if (this.state.owner.kind !== "held") return;
     const over = this.state.ended.kind !== "no" || this.state.stop.kind === "proven";
     const gone = this.worker === null && this.state.resources.length === 0;
     if (over && gone && this.#running === 0) void this.release("ended");
@@ -287,6 +311,11 @@ export class Driver implements DriverPort {
     for (const deadline of reached) this.record({ type: "timer.fired", data: { name: deadline.name } });
     this.#settle();
   }
+}
+
+/** A notice that only listeners see: it is in no log. */
+function shown(data: EventMap["notice"]): StoredEvent {
+  return { v: 1, seq: 0, taskId: "", workerId: null, at: "", mono: 0, type: "notice", data, prev: "" };
 }
 
 /** Whether the driver's task stands where nothing happens without an act from outside. */

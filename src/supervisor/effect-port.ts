@@ -8,6 +8,12 @@ import type { OwnedTask } from "../store/task-store.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import type { RawPayloads } from "./raw.ts";
 
+/**
+ * `written`: in the kernel. `kept`: the disk refuses for now, the record waits in memory in its place. `lost`: neither;
+ * the machine has seen a lifecycle event all the same, so that stops work.
+ */
+export type Recorded = "written" | "kept" | "lost";
+
 export interface DriverPort {
   readonly deps: SupervisorDeps;
   readonly task: OwnedTask;
@@ -18,8 +24,8 @@ export interface DriverPort {
   worker: WorkerAdapter | null;
   /** Aborted when a stop is asked for: ends a running verification. */
   readonly stopSignal: AbortSignal;
-  /** Appends the event, steps, runs the effects. False when the disk refused the record. */
-  record(draft: EventDraft): boolean;
+  /** Appends the events one after another, steps each, runs the effects. */
+  record(...drafts: EventDraft[]): Recorded;
   /** Resolves when everything recorded so far is on the disk. */
   synced(): Promise<Result>;
 }

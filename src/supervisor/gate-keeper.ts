@@ -2,12 +2,13 @@
  * Every tool call passes here: judged on its real input, logged redacted, answered from the log's state. What goes
  * wrong in here denies the call; an error reply would let it through (seen on Claude Code 2.1.268).
  */
-import type { PolicyContext, PolicyDecision } from "../core/contracts/policy.ts";
+import { createHash } from "node:crypto";
+import type { PolicyContext, PolicyDecision, ToolCall } from "../core/contracts/policy.ts";
 import type { GateReply, WorkerEvent } from "../core/contracts/worker.ts";
 import type { EventMap } from "../core/events.ts";
 import { isLate } from "../core/machine/late.ts";
 import type { RequestKind } from "../core/machine/state.ts";
-import { judge } from "../policy/index.ts";
+import { judge, normalizeAsk } from "../policy/index.ts";
 import { boundedInput } from "./bounds.ts";
 import type { DriverPort } from "./effect-port.ts";
 import type { DiskFacts } from "./policy-facts.ts";
@@ -55,11 +56,12 @@ export function createGateKeeper(port: DriverPort, context: PolicyContext, facts
       input: boundedInput(port.redactor.data(event.input)),
       cwd: port.redactor.text(event.cwd),
       ...(event.agentId === undefined ? {} : { agentId: event.agentId }),
+      ask: askHash({ toolName: event.toolName, input: event.input, cwd: event.cwd }),
       ...(waits ? { requestId: port.deps.ids.requestId(), kind: KINDS[event.toolName] ?? "tool" } : {}),
       ...(late ? { late: true } : {}),
     };
     if (waits) port.raw.keepInput(event.callId, event.input);
-    if (port.record({ type: "gate.verdict", data })) return;
+    if (port.record({ type: "gate.verdict", data }) !== "lost") return;
     const reason = "The supervisor can't write its log, so no tool call may run. End your turn.";
     void port.worker?.reply(event.callId, { decision: "deny", reason });
   };
@@ -88,6 +90,11 @@ export function createGateKeeper(port: DriverPort, context: PolicyContext, facts
       void send(port, callId, toolUseId, requestId, updated);
     },
   };
+}
+
+/** Equal asks have equal hashes; the ask itself may hold a secret. */
+function askHash(call: ToolCall): string {
+  return createHash("sha256").update(normalizeAsk(call)).digest("hex").slice(0, 32);
 }
 
 async function send(

@@ -6,7 +6,7 @@ import type { RemainingResource, StopOutcome } from "../core/contracts/worker.ts
 import type { Effect } from "../core/machine/effects.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { stopTree } from "../platform/containment/index.ts";
-import { findClaude, systemDeps } from "../worker/index.ts";
+import { executableDrift, findClaude, systemDeps } from "../worker/index.ts";
 import type { DriverPort } from "./effect-port.ts";
 import type { GateKeeper } from "./gate-keeper.ts";
 import { projectGuidance } from "./repository.ts";
@@ -39,6 +39,12 @@ export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: Ef
   const found = await findClaude({ configured: deps.settings.claude, host: deps.env });
   if (!stillWanted(port, workerId)) return;
   if (!found.ok) return refuse(found);
+  const drift = state.executable ? executableDrift(state.executable, found.executable) : undefined;
+  if (state.executable && drift !== undefined && port.state.driftSeen !== found.executable.sha256) {
+    const message = `${drift} Look at it, then \`/supervise recover ${state.taskId}\` goes on with the new one.`;
+    port.record({ type: "worker.drift", data: { before: state.executable, now: found.executable, message } });
+    return;
+  }
   const tmp = await makeTmpDir();
   if (!tmp.ok) return refuse(tmp);
   if (!stillWanted(port, workerId)) return rm(tmp.path, { recursive: true, force: true });
@@ -130,7 +136,7 @@ export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Pr
     );
   }
   const { source, redacted } = effect;
-  if (!port.record({ type: "prompt.intent", data: { promptId, source, text: effect.text, redacted } })) {
+  if (port.record({ type: "prompt.intent", data: { promptId, source, text: effect.text, redacted } }) !== "written") {
     return fail(failure("log-unavailable", "The log can't be written, so nothing is sent."));
   }
   const synced = await port.synced();
@@ -153,7 +159,9 @@ export async function endWorker(port: DriverPort, effect: EffectOf<"end-worker">
   const { worker } = port;
   if (!worker) return;
   port.record({ type: "worker.ending", data: { why: effect.why } });
-  if (effect.why === "incident") await worker.interrupt();
+  /* The end of input alone does not end a turn (2.1.268): it is interrupted first. */
+  const inTurn = port.state.turn.kind !== "idle" && port.state.turn.kind !== "none";
+  if (inTurn && worker.capabilities.interrupt && effect.why !== "quit") await worker.interrupt();
   await worker.pause(effect.exitMs);
 }
 

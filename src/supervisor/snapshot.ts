@@ -41,12 +41,14 @@ export class Snapshot {
   #cancel: (() => void) | null = null;
   #writing: Promise<void> | null = null;
   #dirty = false;
+  #abandoned = false;
 
   constructor(port: DriverPort) {
     this.#port = port;
   }
 
   changed(before: TaskState, after: TaskState): void {
+    if (this.#abandoned) return;
     this.#dirty = true;
     const urgent = stateName(before) !== stateName(after) || costUsd(before) !== costUsd(after);
     if (!urgent) {
@@ -56,6 +58,13 @@ export class Snapshot {
     this.#cancel?.();
     this.#cancel = null;
     void this.#write();
+  }
+
+  /** The state has left the log behind: what is on disk stays the truth. */
+  abandon(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    this.#abandoned = true;
   }
 
   /** Writes the last state; nothing is written after it. */
@@ -69,7 +78,7 @@ export class Snapshot {
   #write(): Promise<void> {
     this.#writing ??= this.#writeOnce().finally(() => {
       this.#writing = null;
-      if (this.#dirty) this.#later();
+      if (this.#dirty && !this.#abandoned) this.#later();
     });
     return this.#writing;
   }
@@ -83,10 +92,10 @@ export class Snapshot {
 
   /** The log first: a record never stands ahead of what a power cut would leave of the log. */
   async #writeOnce(): Promise<void> {
-    if (!this.#dirty) return;
+    if (!this.#dirty || this.#abandoned) return;
     this.#dirty = false;
     const { state, task } = this.#port;
     const synced = await this.#port.synced();
-    if (synced.ok) writeTaskRecord(task.paths.record, snapshotOf(state, task.paths.log));
+    if (synced.ok && !this.#abandoned) writeTaskRecord(task.paths.record, snapshotOf(state, task.paths.log));
   }
 }

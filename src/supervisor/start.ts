@@ -48,10 +48,18 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
   const mode = input.mode ?? settings.mode;
   const transport = input.transport ?? (mode === "auto" ? "claude-jsonl" : settings.transport);
   if (transport === "process-pipe") {
-    return failure(
-      "ungated",
-      "The process-pipe transport has no gate: every tool decision would be Claude's own settings'. Use claude-jsonl.",
-    );
+    if (mode === "auto") {
+      return failure(
+        "transport",
+        "Automatic mode needs the gate of claude-jsonl; leave --transport out, or use --mode manual.",
+      );
+    }
+    if (input.ungated === undefined) {
+      return failure(
+        "ungated",
+        "The process-pipe transport has no gate: every tool decision would be Claude's own settings'. Say --ungated if that is what you want, or use claude-jsonl.",
+      );
+    }
   }
   const limits = limitsOf(input);
   if (!limits.ok) return limits;
@@ -126,6 +134,9 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
       holder,
       events: [
         { type: "task.created", data: spec },
+        ...(transport === "process-pipe"
+          ? [{ type: "ungated", data: { why: "process-pipe", confirmedBy: input.ungated ?? "flag" } }]
+          : []),
         { type: "owner.claimed", data: claimed },
       ],
       record: (events) => snapshotOf(advance(initialState(taskId), events as StoredEvent[]), layout.task(taskId).log),

@@ -133,6 +133,7 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
         const tail = stderrTail === "" ? {} : { stderrTail };
         const exitReason = exitReasonOf(port);
         port.worker = null;
+        if (port.state.spec?.transport === "process-pipe" && event.code === 0) endOfPipe(port);
         put({ type: "worker.exited", data: { code: event.code, signal: event.signal, exitReason, ...tail } });
         return;
       }
@@ -140,6 +141,13 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
         assertNever(event, "worker event");
     }
   };
+}
+
+/** process-pipe knows one turn and no result message: its good exit is the turn's end. */
+function endOfPipe(port: DriverPort): void {
+  if (port.state.stop.kind !== "none" || port.state.worker.kind !== "live") return;
+  const result = { subtype: "success", isError: false, errors: [], preview: "", chars: 0, permissionDenials: 0 };
+  port.record({ type: "turn.result", data: result }, { type: "worker.ending", data: { why: "exhausted" } });
 }
 
 function exitReasonOf(port: DriverPort): string {

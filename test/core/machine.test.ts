@@ -36,6 +36,10 @@ class Play {
     }
   }
 
+  get turn(): string {
+    return this.state.turn.kind;
+  }
+
   get name(): string {
     return stateName(this.state);
   }
@@ -186,12 +190,12 @@ describe("the end of a turn", () => {
   test("is not reached while background tasks live, and needs a quiet moment after them", () => {
     const task = { id: "b1", kind: "local_bash", description: "sleep" };
     const play = working().feed({ type: "worker.background", data: { tasks: [task] } }, result());
-    assert.equal(play.state.turn.kind, "background");
+    assert.equal(play.turn, "background");
     play.feed({ type: "worker.background", data: { tasks: [] } });
-    assert.equal(play.state.turn.kind, "settling");
+    assert.equal(play.turn, "settling");
     assert.deepEqual(play.kinds(), []);
     play.feed({ type: "worker.init", data: { permissionMode: "default", sessionId: "s1", tools: 1 } });
-    assert.equal(play.state.turn.kind, "busy", "Claude began another turn by itself");
+    assert.equal(play.turn, "busy", "Claude began another turn by itself");
     play.feed(result());
     assert.deepEqual(play.kinds(), ["verify"]);
   });
@@ -257,6 +261,25 @@ describe("the model service", () => {
   });
 });
 
+describe("a refused login", () => {
+  const retry = (status: number): EventDraft => ({ type: "worker.retry", data: { attempt: 1, status } });
+
+  test("that Claude only retries is told to a person at once, and ends by itself when a turn succeeds", () => {
+    const play = working().feed(retry(401));
+    assert.deepEqual([play.name, play.state.hold?.reason], ["human_required", "auth"]);
+    assert.deepEqual(
+      deadlines(play.state).map((deadline) => deadline.name),
+      ["wall"],
+      "silence is no stall while a person is needed",
+    );
+    assert.deepEqual(play.feed(result()).kinds(), ["verify"]);
+  });
+
+  test("is not mistaken for an overload", () => {
+    assert.equal(working().feed(retry(529)).name, "running");
+  });
+});
+
 describe("exits", () => {
   test("in the middle of a turn fail the task with the code, once everything is proven gone", () => {
     const play = working().feed(exited(143));
@@ -264,7 +287,7 @@ describe("exits", () => {
     assert.notEqual(play.name, "failed");
     play.feed(swept);
     assert.equal(play.name, "failed");
-    assert.deepEqual(play.state.ended.kind === "failed" && play.state.ended.reason, "worker-exit 143");
+    assert.equal("reason" in play.state.ended ? play.state.ended.reason : undefined, "worker-exit 143");
   });
 
   test("during a verification do not spoil its verdict", () => {

@@ -33,7 +33,7 @@ export function deadlines(state: TaskState): Deadline[] {
   if (t.kind === "waiting") put("retry", t.mono, t.due - t.mono, "the model service");
   if (w.kind === "spawning" || w.kind === "handshake")
     put("startup", w.mono, limits.startupMs, "the worker's start", "adapter");
-  const asked = pendingRequests(state).length > 0;
+  const asked = pendingRequests(state).length > 0 || state.hold !== null;
   if (w.kind === "live" && !asked) {
     const oldest = oldestRunning(state);
     if (oldest !== null) put("tool-cap", oldest.mono, limits.toolCapMs, `the ${oldest.toolName} call`);

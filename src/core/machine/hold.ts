@@ -37,7 +37,8 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         : put("tree-changed", "The workspace changed after the verification passed; something still writes to it.");
     case "turn.result": {
       const kind = classifyResult(event.data);
-      if (kind.ok || state.turn.kind === "waiting") return state;
+      if (kind.ok) return state.hold?.reason === "auth" ? { ...state, hold: null } : state;
+      if (state.turn.kind === "waiting") return state;
       const everyMode = kind.reason === "auth" || kind.reason === "billing";
       return everyMode || state.spec?.mode === "auto" ? put(kind.reason, kind.message) : state;
     }
@@ -45,6 +46,11 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
       return put(event.data.fault, event.data.detail, true);
     case "prompt.failed":
       return put(event.data.reason, event.data.message);
+    case "worker.retry":
+      /* Claude 2.1.268 retries a refused login without end and without a result. */
+      return event.data.status === 401 || event.data.status === 403
+        ? put("auth", "Claude's login is refused; log in again, and Claude goes on by itself.")
+        : state;
     case "worker.drift":
       return put("claude-changed", event.data.message);
     case "fault.cleared":

@@ -211,7 +211,8 @@ function next(state: TaskState, effects: Effect[]): Step {
   if (w.kind === "gone" && state.resources.length === 0 && state.hold?.fault !== true) {
     const waits =
       state.turn.kind === "waiting" ||
-      state.prompts.goOn || (state.hold !== null && w.reason?.startsWith("worker-exit") === false);
+      state.prompts.goOn ||
+      (state.hold !== null && w.reason?.startsWith("worker-exit") === false);
     if ((w.why === "unexpected" && !waits) || w.why === "start-failed")
       return { state, effects: [...effects, failed(w)] };
   }

@@ -1,0 +1,76 @@
+/** What people say to a worker: messages, and answers to what waits for them. */
+import type { EventMap } from "../../core/events.ts";
+import { refusal, requestRefusal } from "../../core/machine/admit.ts";
+import { type Failure, failure, type Result } from "../../core/result.ts";
+import { answersOf } from "../answers.ts";
+import { logFull, notOwned, type Scope } from "../scope.ts";
+import { listTasks, readSnapshot, viewOfStored } from "../stored-task.ts";
+
+export async function sendMessage(
+  scope: Scope,
+  taskId: string,
+  text: string,
+): Promise<Result<{ promptId: string; queued: boolean }>> {
+  if (text.trim() === "") return failure("empty", "Say what the worker is to be told: `/supervise send <ID> <text>`.");
+  const found = scope.owned(taskId, "send");
+  if (!found.ok) return found;
+  const { driver } = found;
+  const stored = driver.redactor.text(text);
+  const promptId = scope.deps.ids.uuid();
+  driver.raw.keepText(promptId, text);
+  const queued = driver.state.turn.kind !== "idle";
+  const data = { promptId, source: "person", text: stored, redacted: stored !== text } as const;
+  if (driver.record({ type: "prompt.queued", data }) !== "written") return logFull();
+  const synced = await driver.synced();
+  return synced.ok ? { ok: true, promptId, queued } : synced;
+}
+
+export type PersonsAnswer = { via: "command" | "dialog" } & (
+  | { decision: "approve" | "deny"; note: string | undefined }
+  | { decision: "answer"; text: string }
+);
+
+/** Durable when it resolves. Reasons: `no-request`, `request-lost`, `already-answered`, `needs-answer`, `live`, … */
+export async function answerRequest(
+  scope: Scope,
+  requestId: string,
+  given: PersonsAnswer,
+): Promise<Result<{ taskId: string }>> {
+  const driver = [...scope.drivers.values()].find((one) => one.state.requests[requestId]);
+  const request = driver?.state.requests[requestId];
+  if (!driver || !request) return strangeRequest(scope, requestId);
+  const { taskId } = driver.state;
+  const refused = refusal(driver.state, given.decision) ?? requestRefusal(request, given.decision);
+  if (refused) return refused;
+  const data: EventMap["request.answered"] = { requestId, decision: given.decision, by: "person", via: given.via };
+  if (given.decision === "answer") {
+    const answers = answersOf(driver.raw.input(request.callId) ?? request.input, given.text);
+    if (!answers.ok) return answers;
+    driver.raw.keepAnswers(requestId, answers.answers);
+    data.answers = driver.redactor.data(answers.answers);
+  } else if (given.note !== undefined) {
+    data.note = driver.redactor.text(given.note);
+  }
+  if (driver.record({ type: "request.answered", data }) !== "written") return logFull();
+  const synced = await driver.synced();
+  return synced.ok ? { ok: true, taskId } : synced;
+}
+
+/** A request that no driver of this process has open: another Pi's, lost with its worker, answered, or unknown. */
+function strangeRequest(scope: Scope, requestId: string): Failure {
+  for (const { taskId } of listTasks(scope.deps.layout)) {
+    if (scope.drivers.has(taskId)) continue;
+    const read = readSnapshot(scope.deps.layout, taskId);
+    if (!read.ok || !read.record.view.requests.some((request) => request.requestId === requestId)) continue;
+    const view = viewOfStored(read.record);
+    if (view.owner?.alive) return notOwned(view);
+    return failure(
+      "request-lost",
+      `Request ${requestId} was lost with the worker of task ${taskId}; after \`/supervise recover ${taskId}\` Claude asks anew.`,
+    );
+  }
+  return failure(
+    "no-request",
+    `There is no open request ${requestId.slice(0, 40)}; \`/supervise approvals\` lists them.`,
+  );
+}

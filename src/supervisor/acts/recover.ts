@@ -1,0 +1,118 @@
+/** Recover and resume: go on with a task whose worker is gone, in its session; in a new one only when asked for. */
+
+import type { EventDraft } from "../../core/events.ts";
+import { refusal } from "../../core/machine/admit.ts";
+import { hasProcess } from "../../core/machine/control.ts";
+import { type StateName, stateName } from "../../core/machine/project.ts";
+import type { TaskState } from "../../core/machine/state.ts";
+import { type Failure, failure, type Result } from "../../core/result.ts";
+import type { Driver } from "../driver.ts";
+import { logFull, notOwned, type Scope } from "../scope.ts";
+
+/** How long the answer waits for the new worker's handshake (ms); `recover` answers within 20 s. */
+const WAIT_MS = 19_000;
+
+export interface RecoverOptions {
+  fresh: boolean;
+  fault?: string;
+}
+
+/**
+ * Answers after the handshake. Reasons: `live`, `completed`, `remaining`, `stopping`, `fault`, `no-fault`, `cwd-busy`,
+ * `log-damaged`, `no-session`, `goal-redacted`, `claude-changed`, and why the worker did not start.
+ */
+export async function recoverTask(
+  scope: Scope,
+  taskId: string,
+  options: RecoverOptions,
+): Promise<Result<{ state: StateName }>> {
+  const owned = scope.drivers.get(taskId);
+  if (owned) {
+    if (owned.state.control.kind === "supervised" && hasProcess(owned.state)) return live(taskId);
+    return goOn(scope, owned, options, []);
+  }
+  const view = scope.view(taskId);
+  if (!view.ok) return view;
+  const { state, owner } = view.task;
+  if (owner?.alive) return { ...notOwned(view.task), reason: "live" };
+  if (state === "completed" || state === "failed_to_stop") return notOwned(view.task);
+  const claimed = await scope.claim(taskId, "recover");
+  if (!claimed.ok) return claimed;
+  const { driver, claim } = claimed;
+  const answer = await goOn(scope, driver, options, [claim]);
+  /* Refused before anything was recorded: the task is as it was, and nobody's. */
+  if (!answer.ok && driver.state.owner.kind === "none") await driver.release("failed");
+  return answer;
+}
+
+async function goOn(
+  scope: Scope,
+  driver: Driver,
+  options: RecoverOptions,
+  claim: EventDraft[],
+): Promise<Result<{ state: StateName }>> {
+  const { state } = driver;
+  const { taskId, spec, hold } = state;
+  const cleared: EventDraft[] = [];
+  if (options.fault !== undefined) {
+    if (hold?.fault !== true || hold.reason !== options.fault) {
+      return failure(
+        "no-fault",
+        `Task ${taskId} has no fault "${options.fault.slice(0, 60)}"${hold?.fault ? `; its fault is ${hold.reason}` : ""}.`,
+      );
+    }
+    cleared.push({ type: "fault.cleared", data: { fault: options.fault } });
+  }
+  const refused = refusal(cleared.length > 0 ? { ...state, hold: null } : state, "recover");
+  if (refused) return refused;
+  if (!spec) return failure("log-damaged", `The log of task ${taskId} does not begin with its creation.`);
+  const fresh = options.fresh && state.prompts.goalGiven;
+  if ((fresh || !state.prompts.goalGiven) && spec.goalRedacted && driver.raw.text("goal") === undefined) {
+    return failure(
+      "goal-redacted",
+      `The goal of task ${taskId} held a secret, so only its redacted form was kept; start a new task with it.`,
+    );
+  }
+  const sessionId = fresh ? scope.deps.ids.uuid() : (state.sessionId ?? spec.sessionId);
+  const recovering: EventDraft = {
+    type: "task.recovering",
+    data: { fresh, resume: state.prompts.goalGiven && !fresh, sessionId },
+  };
+  const before = driver.state.seq;
+  if (driver.record(...claim, ...cleared, recovering) !== "written") return logFull();
+  await driver.until((now) => now.seq > before && hasArrived(now), AbortSignal.timeout(WAIT_MS));
+  return outcome(driver, options);
+}
+
+/** The new worker is there, or it is clear that it will not be. */
+function hasArrived({ worker, ended, stop, hold }: TaskState): boolean {
+  return (
+    worker.kind === "live" || ended.kind !== "no" || stop.kind !== "none" || (hold !== null && worker.kind === "none")
+  );
+}
+
+function outcome(driver: Driver, options: RecoverOptions): Result<{ state: StateName }> {
+  const { state } = driver;
+  const { taskId, ended, hold } = state;
+  if (state.worker.kind === "live") return { ok: true, state: stateName(state) };
+  if (ended.kind === "failed") {
+    const fresh =
+      ended.reason === "no-session" && !options.fresh
+        ? ` \`/supervise recover ${taskId} --fresh\` starts a new session with the goal.`
+        : "";
+    return failure(ended.reason, ended.message + fresh);
+  }
+  if (hold) return failure(hold.reason, hold.message);
+  if (state.stop.kind !== "none") return failure("stopping", `Task ${taskId} was stopped meanwhile.`);
+  return failure(
+    "starting",
+    `The worker of task ${taskId} is still starting; \`/supervise status ${taskId}\` shows it.`,
+  );
+}
+
+function live(taskId: string): Failure {
+  return failure(
+    "live",
+    `Task ${taskId} has its worker; there is nothing to recover. \`/supervise status ${taskId}\` shows what it waits for.`,
+  );
+}

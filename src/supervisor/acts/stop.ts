@@ -1,0 +1,89 @@
+/** Stop, kill and pause. */
+import { isTerminal, type StateName, stateName } from "../../core/machine/project.ts";
+import { failure, type Result } from "../../core/result.ts";
+import type { StopFailure } from "../api.ts";
+import type { Driver } from "../driver.ts";
+import { logFull, notOwned, type Scope } from "../scope.ts";
+import { stopCommand } from "../view.ts";
+
+/** How long an answer waits for the proof (ms); the stop itself goes on after it. */
+const WAIT_MS = 9_000;
+
+type StopAnswer = Result<{ state: StateName }> | StopFailure;
+
+/** `stopped` only with proof. On an ended task nothing changes and its state is the answer. */
+export async function stopTask(
+  scope: Scope,
+  taskId: string,
+  kind: "graceful" | "now",
+  reason: string,
+): Promise<StopAnswer> {
+  const owned = scope.drivers.get(taskId);
+  if (owned) return stopDriver(owned, kind, reason);
+  const view = scope.view(taskId);
+  if (!view.ok) return view;
+  const { state, owner } = view.task;
+  if (isTerminal(state) && state !== "failed_to_stop") return { ok: true, state };
+  if (owner?.alive) return notOwned(view.task);
+  const claimed = await scope.claim(taskId, "stop");
+  if (!claimed.ok) return claimed;
+  claimed.driver.record(claimed.claim);
+  return stopDriver(claimed.driver, kind, reason);
+}
+
+async function stopDriver(driver: Driver, kind: "graceful" | "now", reason: string): Promise<StopAnswer> {
+  const { taskId } = driver.state;
+  const before = stateName(driver.state);
+  if (isTerminal(before) && before !== "failed_to_stop") return { ok: true, state: before };
+  driver.record({
+    type: "stop.requested",
+    data: { by: "person", kind, reason: driver.redactor.text(reason), end: "stopped" },
+  });
+  await driver.until(
+    ({ stop, ended }) => stop.kind === "proven" || stop.kind === "unproven" || ended.kind !== "no",
+    AbortSignal.timeout(WAIT_MS),
+  );
+  const { state } = driver;
+  const name = stateName(state);
+  if (state.stop.kind === "proven" || state.ended.kind !== "no") {
+    /* A log that can't be written delays no stop, and changes nothing about what is gone. */
+    await driver.synced();
+    return { ok: true, state: name };
+  }
+  const remaining = state.stop.kind === "unproven" ? state.stop.remaining : [];
+  const named = remaining.map((one) => one.detail).join("; ");
+  const message =
+    named === ""
+      ? `Task ${taskId} is still being stopped; \`/supervise status ${taskId}\` shows when it is proven.`
+      : `Task ${taskId} is not proven stopped; it may still have: ${named}. Run \`${stopCommand(taskId)}\` again.`;
+  return { ok: false, reason: "failed-to-stop", message, state: name, remaining };
+}
+
+/** Resolves when the worker is gone and its session can be resumed. */
+export async function pauseTask(scope: Scope, taskId: string, reason: string): Promise<Result<{ state: StateName }>> {
+  const found = scope.owned(taskId, "pause");
+  if (!found.ok) return found;
+  const { driver } = found;
+  if (driver.state.control.kind === "supervised") {
+    if (!driver.state.prompts.goalGiven) {
+      return failure("not-started", `Task ${taskId} has no session yet that could be kept; stop it, or wait a moment.`);
+    }
+    const asked = driver.record({
+      type: "pause.requested",
+      data: { by: "person", reason: driver.redactor.text(reason) },
+    });
+    if (asked !== "written") return logFull();
+  }
+  await driver.until(
+    ({ control, worker, stop }) =>
+      stop.kind !== "none" || (control.kind === "paused" && (worker.kind === "gone" || worker.kind === "none")),
+    AbortSignal.timeout(WAIT_MS),
+  );
+  await driver.synced();
+  const state = stateName(driver.state);
+  if (driver.state.control.kind === "paused") return { ok: true, state };
+  return failure(
+    "pausing",
+    `Task ${taskId} is still ending its worker (${state}); \`/supervise status ${taskId}\` shows when it rests.`,
+  );
+}

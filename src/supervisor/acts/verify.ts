@@ -1,0 +1,39 @@
+/** A person's `verify`: the frozen verification, now. */
+import { type StateName, stateName } from "../../core/machine/project.ts";
+import type { TaskState } from "../../core/machine/state.ts";
+import { isActive } from "../../core/machine/verification.ts";
+import { failure, type Result } from "../../core/result.ts";
+import { logFull, type Scope } from "../scope.ts";
+
+export interface Verified {
+  outcome: "pass" | "fail" | "error";
+  state: StateName;
+  message: string;
+  treeId: string;
+}
+
+/** Answers when it has run. */
+export async function verifyTask(scope: Scope, taskId: string): Promise<Result<Verified>> {
+  const found = scope.owned(taskId, "verify");
+  if (!found.ok) return found;
+  const { driver } = found;
+  const before = driver.state.budgets.rounds;
+  if (driver.record({ type: "verify.requested", data: { by: "person" } }) !== "written") return logFull();
+  const over = ({ stop, ended, control, budgets, verification }: TaskState): boolean =>
+    stop.kind !== "none" ||
+    ended.kind !== "no" ||
+    control.kind !== "supervised" ||
+    (budgets.rounds > before && !isActive(verification));
+  await driver.until(over, new AbortController().signal);
+  await driver.synced();
+  const { state } = driver;
+  const facts = state.lastVerification;
+  if (state.budgets.rounds === before || !facts) {
+    return failure("stopped", `Task ${taskId} was stopped before its verification could run.`);
+  }
+  const passed = facts.outcome === "pass";
+  const stale = passed && state.ended.kind !== "completed";
+  const outcome = stale ? "error" : facts.outcome;
+  const message = stale ? "The verification passed, but the workspace has changed since." : facts.message;
+  return { ok: true, outcome, state: stateName(state), message, treeId: facts.treeId };
+}

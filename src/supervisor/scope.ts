@@ -1,0 +1,145 @@
+/** The tasks of one state folder as this process sees them: its own drivers, and everybody's records on disk. */
+import type { EventMap } from "../core/events.ts";
+import { type PersonCommand, refusal } from "../core/machine/admit.ts";
+import { isTerminal } from "../core/machine/project.ts";
+import type { TaskState } from "../core/machine/state.ts";
+import { type Failure, failure, type Result } from "../core/result.ts";
+import { knownValues } from "../redaction/index.ts";
+import { type CwdLock, takeCwdLock } from "../store/cwd-lock.ts";
+import { type OwnedTask, openTask } from "../store/task-store.ts";
+import type { TaskUpdate, TaskView } from "./api.ts";
+import type { SupervisorDeps } from "./deps.ts";
+import { Driver } from "./driver.ts";
+import { ownerIdentity } from "./start.ts";
+import { foldLog, readSnapshot, viewOfStored } from "./stored-task.ts";
+import { viewOf } from "./view.ts";
+
+export class Scope {
+  readonly deps: SupervisorDeps;
+  readonly drivers = new Map<string, Driver>();
+  readonly listeners = new Set<(update: TaskUpdate) => void>();
+
+  constructor(deps: SupervisorDeps) {
+    this.deps = deps;
+  }
+
+  /** Makes the driver of a task that this process has locked. `state` is what its log folds to. */
+  drive(task: OwnedTask, cwdLock: CwdLock, state: TaskState): Driver {
+    const { env, salt } = this.deps;
+    const names = state.spec?.workerEnvNames ?? [];
+    const values = Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+    const driver = new Driver({
+      deps: this.deps,
+      task,
+      cwdLock,
+      redactor: this.deps.createRedactor({ salt, known: knownValues(values) }),
+      state,
+      onUpdate: (update) => {
+        for (const listener of [...this.listeners]) listener(update);
+      },
+      onReleased: () => this.drivers.delete(task.taskId),
+    });
+    this.drivers.set(task.taskId, driver);
+    return driver;
+  }
+
+  liveView(taskId: string): TaskView | null {
+    const driver = this.drivers.get(taskId);
+    return driver ? viewOf(driver.state, driver.task.paths.log, this.deps.clock.mono()) : null;
+  }
+
+  /** Live from memory, else from disk. Reasons: those of `readSnapshot`. */
+  view(taskId: string): Result<{ task: TaskView }> {
+    const live = this.liveView(taskId);
+    if (live) return { ok: true, task: live };
+    const read = readSnapshot(this.deps.layout, taskId);
+    return read.ok ? { ok: true, task: viewOfStored(read.record) } : read;
+  }
+
+  /** The driver of a task that this process owns and whose state takes the command; else why not. */
+  owned(taskId: string, command: PersonCommand): Result<{ driver: Driver }> {
+    const driver = this.drivers.get(taskId);
+    if (!driver) {
+      const view = this.view(taskId);
+      return view.ok ? notOwned(view.task) : view;
+    }
+    const refused = refusal(driver.state, command);
+    if (!refused) return { ok: true, driver };
+    driver.record({ type: "rejected", data: { what: command, reason: refused.reason, message: refused.message } });
+    return refused;
+  }
+
+  /**
+   * Becomes the owner of a task whose owner is gone: its lock, its whole log checked and folded, its folder's lock. Reasons:
+   * `live`, `cwd-busy`, `log-damaged`, `no-task`, or a disk fault; then nothing has changed.
+   */
+  async claim(
+    taskId: string,
+    why: EventMap["owner.claimed"]["why"],
+  ): Promise<Result<{ driver: Driver; claim: Claim }>> {
+    const { layout, clock } = this.deps;
+    const self = ownerIdentity(this.deps);
+    if (!self.ok) return self;
+    const known = readSnapshot(layout, taskId);
+    const anchor = known.ok ? { anchor: { seq: known.record.seq } } : {};
+    const holder = { ...self.owner, taskId, since: clock.now().toISOString() };
+    const opened = openTask(layout, { taskId, holder, ...anchor }, { clock });
+    if (!opened.ok) return opened;
+    const { task } = opened;
+    const abandon = async (fault: Failure): Promise<Failure> => {
+      await task.log.close();
+      task.lock.release();
+      return fault;
+    };
+    const folded = await foldLog(task.paths.log, taskId);
+    if (!folded.ok) return abandon(folded);
+    const { spec } = folded.state;
+    if (!spec) return abandon(failure("log-damaged", `The log of task ${taskId} does not begin with its creation.`));
+    const cwdLock = takeCwdLock(layout, spec.cwd, holder);
+    if (!cwdLock.ok) return abandon(cwdLock);
+    const driver = this.drive(task, cwdLock, folded.state);
+    if (opened.recovered) {
+      driver.record({
+        type: "log.recovered",
+        data: { tornBytes: opened.recovered.bytes, file: opened.recovered.file },
+      });
+    }
+    return { ok: true, driver, claim: { type: "owner.claimed", data: { owner: self.owner, why } } };
+  }
+}
+
+/** The record by which a claim counts; the caller appends it together with what it claims the task for. */
+export interface Claim {
+  type: "owner.claimed";
+  data: EventMap["owner.claimed"];
+}
+
+export function notOwned(view: TaskView): Failure {
+  const { taskId, owner, state } = view;
+  if (owner?.alive) {
+    return failure(
+      "live",
+      `Task ${taskId} is driven by another Pi (process ${owner.pid} on ${owner.host}, since ${owner.since}); use that one.`,
+    );
+  }
+  if (state === "completed") return failure("completed", `Task ${taskId} is completed; start a new one for more work.`);
+  if (state === "failed_to_stop") {
+    return failure(
+      "remaining",
+      `Task ${taskId} could not be stopped whole; run \`/supervise stop ${taskId}\` again first.`,
+    );
+  }
+  if (isTerminal(state))
+    return failure("ended", `Task ${taskId} is ${state}; \`/supervise recover ${taskId}\` goes on with it.`);
+  return failure(
+    "recoverable",
+    `Task ${taskId} has no owner any more; \`/supervise recover ${taskId}\` goes on with it.`,
+  );
+}
+
+export function logFull(): Failure {
+  return failure(
+    "log-unavailable",
+    "The event log can't be written (is the disk full?), so nothing was done. Make room and try again.",
+  );
+}
