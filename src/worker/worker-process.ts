@@ -109,7 +109,10 @@ export class WorkerProcess {
   }
 
   async #spawn(input: SpawnContainedInput): Promise<Result> {
-    const spawned = await this.#deps.spawn(input);
+    const spawned = await this.#deps.spawn(input).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      return failure("spawn-failed", `The worker could not be started: ${why}`);
+    });
     if (!spawned.ok) {
       this.phase = "gone";
       return spawned;

@@ -3,8 +3,8 @@
  * it is answered. Nothing on the way of an event waits for the disk or parses a line twice.
  *
  * Memory of one worker: an unfinished line (at most 24 MiB, usually 16 KiB), the last 256 KiB of output, 8 KiB of stderr,
- * at most 8 MiB of unread input, about 2 MB of remembered ids, open questions with their inputs, 32 MiB of broken lines
- * on their way to disk.
+ * at most 8 MiB of unread input, under 1 MiB of remembered ids, at most 1,000 open questions with their inputs, 32 MiB of
+ * broken lines on their way to disk.
  */
 import type {
   ContainmentRecord,

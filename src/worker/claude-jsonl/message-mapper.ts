@@ -5,8 +5,8 @@
 import type { WorkerEvent } from "../../core/contracts/worker.ts";
 import type { WireMessage } from "../framing/frame-reader.ts";
 import { countOf, type Fields, fieldsOf, isFields, reported, textOf } from "./fields.ts";
-import { RecentIds } from "./recent-ids.ts";
 import { resultEvent } from "./result-message.ts";
+import { SeenMessages } from "./seen-messages.ts";
 import { systemEvent } from "./system-message.ts";
 import { toolResultEvent } from "./tool-result.ts";
 
@@ -26,7 +26,7 @@ const QUIET = new Set([
 
 export class MessageMapper {
   readonly #emit: (event: WorkerEvent) => void;
-  readonly #seen = new RecentIds();
+  readonly #seen = new SeenMessages();
   /** The last API failure that an assistant message named, until its turn's `result`. */
   #apiError: string | undefined;
 
@@ -36,7 +36,7 @@ export class MessageMapper {
 
   map(message: WireMessage): Mapped {
     if (message.isReplay === true) return "replay";
-    if (typeof message.uuid === "string" && !this.#seen.add(message.uuid, true)) return "duplicate";
+    if (typeof message.uuid === "string" && !this.#seen.add(message.uuid)) return "duplicate";
     switch (message.type) {
       case "assistant":
         this.#assistant(message);

@@ -1,15 +1,12 @@
 /** The ids seen last, each with a note, so that what arrives twice is acted on once. */
 
-/** About 2 MB of uuids. */
-const DEFAULT_CAPACITY = 10_000;
-
-export class RecentIds<Note = true> {
+export class RecentIds<Note> {
   readonly #capacity: number;
   #young = new Map<string, Note>();
   #old = new Map<string, Note>();
 
   /** Remembers the last `capacity` ids at least, twice as many at most. */
-  constructor(capacity = DEFAULT_CAPACITY) {
+  constructor(capacity: number) {
     this.#capacity = capacity;
   }
 

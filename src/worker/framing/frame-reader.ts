@@ -4,7 +4,7 @@
  *
  * Each byte is looked at once: a read is scanned for LF where it arrives, never again when its line is completed.
  */
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { LineBuffer } from "./line-buffer.ts";
 
 /** Bytes that a line may have without its line feed. */
@@ -15,7 +15,6 @@ const TOO_LONG_HEAD_BYTES = 64 * 1024;
 /** A UTF-8 byte order mark. */
 const MARK_BYTES = 3;
 const LF = 0x0a;
-const CR = 0x0d;
 const BLANK = 0x20;
 const TAB = 0x09;
 const BRACE = 0x7b;
@@ -69,23 +68,24 @@ export class FrameReader {
   }
 
   push(chunk: Buffer): void {
-    let from = 0;
-    while (!this.stopped) {
-      const end = chunk.indexOf(LF, from);
-      if (end < 0) break;
-      if (this.#held.length === 0) this.#whole(chunk, from, end);
-      else this.#completed(chunk, from, end);
-      from = end + 1;
+    if (this.stopped) return;
+    const first = chunk.indexOf(LF);
+    if (first < 0) {
+      this.#hold(chunk, 0, chunk.length);
+      return;
     }
-    if (!this.stopped && from < chunk.length) this.#hold(chunk, from, chunk.length);
+    const from = this.#held.length === 0 ? 0 : first + 1;
+    if (from > 0 && !this.#complete(chunk, first)) return;
+    const last = chunk.lastIndexOf(LF);
+    if (last >= from) this.#whole(chunk.subarray(from, last));
+    if (!this.stopped) this.#hold(chunk, last + 1, chunk.length);
   }
 
   /** The stream has ended: an unfinished line is read like any other if it is whole, else it is `truncated`. */
   end(): void {
     if (this.stopped) return;
-    if (this.#held.length > 0) this.#line(this.#held.view(), 0, this.#held.length, true);
-    this.#held.clear();
-    this.stopped = true;
+    if (this.#held.length > 0) this.#bytes(this.#held.view(), true);
+    this.stop();
   }
 
   stop(): void {
@@ -93,79 +93,109 @@ export class FrameReader {
     this.#held.clear();
   }
 
-  #whole(chunk: Buffer, from: number, end: number): void {
-    if (end - from > this.#maxLineBytes && this.#tooLong(chunk.subarray(from, end))) return;
-    this.#line(chunk, from, end, false);
-  }
-
-  #completed(chunk: Buffer, from: number, end: number): void {
-    if (!this.#hold(chunk, from, end)) return;
-    this.#line(this.#held.view(), 0, this.#held.length, false);
+  /** The held line ends at `end` of this chunk. False when it was too long. */
+  #complete(chunk: Buffer, end: number): boolean {
+    if (!this.#hold(chunk, 0, end)) return false;
+    this.#bytes(this.#held.view(), false);
     this.#held.clear();
+    return true;
   }
 
   /** False when the line has become too long. */
   #hold(chunk: Buffer, from: number, to: number): boolean {
-    const needed = this.#held.length + to - from;
-    if (needed > this.#maxLineBytes) {
+    const bytes = this.#held.length + to - from;
+    if (bytes > this.#maxLineBytes) {
       const head = Buffer.concat([this.#held.view(), chunk.subarray(from, to)].map(headOf));
-      if (this.#tooLong(head, needed)) return false;
+      if (this.#tooLong(head, bytes)) return false;
     }
-    this.#held.append(chunk, from, to);
+    if (from < to) this.#held.append(chunk, from, to);
     return true;
   }
 
   /** A byte order mark does not count. Gives up at once: the rest of the stream cannot be trusted to be framed. */
-  #tooLong(line: Buffer, bytes = line.length): boolean {
-    if (this.#atStart && hasMark(line, 0, line.length) && bytes - MARK_BYTES <= this.#maxLineBytes) return false;
+  #tooLong(line: Buffer, bytes: number): boolean {
+    if (this.#atStart && hasMark(line) && bytes - MARK_BYTES <= this.#maxLineBytes) return false;
     this.stop();
     this.#sink.error({ code: "too-long", bytes, line: Buffer.from(headOf(line)) });
     return true;
   }
 
-  #line(bytes: Buffer, start: number, lineEnd: number, unfinished: boolean): void {
-    let from = start;
-    let end = lineEnd;
-    if (this.#atStart) {
-      this.#atStart = false;
-      if (hasMark(bytes, from, end)) from += MARK_BYTES;
+  /** Whole lines, without the last line feed. Valid ones are decoded in one go, which is most of the speed. */
+  #whole(block: Buffer): void {
+    if (block.length > this.#maxLineBytes || !isUtf8(block)) {
+      this.#oneByOne(block);
+      return;
     }
-    if (end > from && bytes[end - 1] === CR) end--;
-    const first = from;
-    while (from < end && (bytes[from] === BLANK || bytes[from] === TAB)) from++;
-    if (from === end) return;
-    if (bytes[from] !== BRACE) {
+    const text = block.toString(isAscii(block) ? "latin1" : "utf8");
+    for (let at = 0; !this.stopped; ) {
+      const end = text.indexOf("\n", at);
+      this.#line(end < 0 ? text.slice(at) : text.slice(at, end), undefined, false);
+      if (end < 0) return;
+      at = end + 1;
+    }
+  }
+
+  #oneByOne(block: Buffer): void {
+    for (let from = 0; !this.stopped; ) {
+      const end = block.indexOf(LF, from);
+      const line = block.subarray(from, end < 0 ? block.length : end);
+      if (line.length > this.#maxLineBytes && this.#tooLong(line, line.length)) return;
+      this.#bytes(line, false);
+      if (end < 0) return;
+      from = end + 1;
+    }
+  }
+
+  #bytes(line: Buffer, unfinished: boolean): void {
+    if (isUtf8(line)) this.#line(line.toString("utf8"), undefined, unfinished);
+    // As Latin-1, blanks, the carriage return, the mark and the brace stand where they stand in the bytes.
+    else this.#line(line.toString("latin1"), line, unfinished);
+  }
+
+  /** `invalid`: the line's bytes, when they are no UTF-8 and `text` is their Latin-1. */
+  #line(text: string, invalid: Buffer | undefined, unfinished: boolean): void {
+    const start = this.#atStart ? this.#skipMark(text) : 0;
+    const end = text.endsWith("\r") ? text.length - 1 : text.length;
+    let at = start;
+    while (at < end && (text.charCodeAt(at) === BLANK || text.charCodeAt(at) === TAB)) at++;
+    if (at >= end) return;
+    if (text.charCodeAt(at) !== BRACE) {
       this.noise++;
       return;
     }
-    const text = bytes.toString("utf8", from, end);
-    // The decoder puts U+FFFD where bytes are no UTF-8; only then is a second look needed.
-    if (text.includes("\ufffd") && !isUtf8(bytes.subarray(from, end))) {
-      this.#broken(unfinished ? "truncated" : "bad-utf8", bytes, first, end);
-      return;
-    }
+    const code =
+      invalid === undefined
+        ? this.#message(start === 0 && end === text.length ? text : text.slice(at, end))
+        : "bad-utf8";
+    if (code === undefined) return;
+    const bytes = Buffer.from(text.slice(start, end), invalid === undefined ? "utf8" : "latin1");
+    this.#sink.error({ code: unfinished && code !== "no-type" ? "truncated" : code, bytes: bytes.length, line: bytes });
+  }
+
+  /** What is wrong with the object, or nothing, and then the sink has it. */
+  #message(text: string): FrameErrorCode | undefined {
     let message: { type?: unknown };
     try {
       message = JSON.parse(text);
     } catch {
-      this.#broken(unfinished ? "truncated" : "bad-json", bytes, first, end);
-      return;
+      return "bad-json";
     }
-    if (typeof message.type !== "string" || message.type === "") {
-      this.#broken("no-type", bytes, first, end);
-      return;
-    }
+    if (typeof message.type !== "string" || message.type === "") return "no-type";
     this.messages++;
     this.#sink.message(message as WireMessage);
+    return undefined;
   }
 
-  #broken(code: FrameErrorCode, bytes: Buffer, from: number, end: number): void {
-    this.#sink.error({ code, bytes: end - from, line: Buffer.from(bytes.subarray(from, end)) });
+  /** Dropped at the start of the stream, nowhere else. */
+  #skipMark(text: string): number {
+    this.#atStart = false;
+    if (text.startsWith("\ufeff")) return 1;
+    return text.startsWith("\xef\xbb\xbf") ? MARK_BYTES : 0;
   }
 }
 
-function hasMark(bytes: Buffer, from: number, end: number): boolean {
-  return end - from >= MARK_BYTES && bytes[from] === 0xef && bytes[from + 1] === 0xbb && bytes[from + 2] === 0xbf;
+function hasMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 function headOf(bytes: Buffer): Buffer {
