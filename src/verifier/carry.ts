@@ -13,10 +13,11 @@ import {
   readlinkSync,
   symlinkSync,
 } from "node:fs";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { VerifyFinding } from "../core/contracts/verifier.ts";
 import { errnoOf } from "../platform/errno.ts";
+import { removeFolder } from "./clean-folder.ts";
 import type { GitOptions } from "./git.ts";
 import { git, nulList } from "./git.ts";
 
@@ -95,7 +96,7 @@ async function bring(way: Way): Promise<Brought> {
   for (const mode of ["reflink", "hard links", "copy"] as const) {
     const done = await copyTree(way, mode);
     if (done !== undefined) return done;
-    await rm(way.to, { recursive: true, force: true });
+    await removeFolder(way.to);
   }
   symlinkSync(way.from, way.to);
   return { mode: "symbolic link", files: 1 };
