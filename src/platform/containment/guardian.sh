@@ -23,7 +23,7 @@ LIMIT=450 # hundredths of a second for everything
 
 main() {
   id=$1 locks=$2 cgroup=$3 tmp=$4 grace=$5
-  leader= started= floor=0 tree=' ' phase=watch nap=nap_short forkless= blanks=$IFS
+  leader= started= floor=0 tree=' ' phase=watch nap=nap_short forkless= blanks=$IFS close=')'
 
   LC_ALL=C PATH=/usr/bin:/bin:/usr/sbin:/sbin
   export LC_ALL PATH
@@ -300,8 +300,8 @@ stat_of() {
 
 # The name in parentheses may hold anything, so fields count from the last ")".
 fields_of() {
-  case $1 in *')'*) ;; *) return 1 ;; esac
-  set -- ${1##*)}
+  case $1 in *"$close"*) ;; *) return 1 ;; esac
+  set -- ${1##*"$close"}
   [ $# -ge 20 ] || return 1
   state=$1 parent=$2 session=$4 begun=${20}
 }
