@@ -3,7 +3,7 @@
  * (size, times, inode). Missing, old or broken it only costs time.
  */
 import type { Stats } from "node:fs";
-import { durableWrite } from "../platform/durable-write.ts";
+import { durableWriteAsync } from "../platform/durable-write.ts";
 import { readNoFollow } from "../platform/no-follow.ts";
 import type { TaskRecord } from "./task-record.ts";
 
@@ -74,8 +74,8 @@ export function readIndex(path: string, summary: Summary): Map<string, IndexEntr
 }
 
 /** A cache: a failure to write it is no failure of the list. */
-export function writeIndex(path: string, summary: Summary, entries: readonly IndexEntry[]): boolean {
-  return durableWrite(path, JSON.stringify({ v: VERSION, summary: summary.name, entries })).ok;
+export async function writeIndex(path: string, summary: Summary, entries: readonly IndexEntry[]): Promise<void> {
+  await durableWriteAsync(path, JSON.stringify({ v: VERSION, summary: summary.name, entries }));
 }
 
 function isEntry(value: unknown): value is IndexEntry {

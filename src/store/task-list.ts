@@ -74,8 +74,9 @@ export async function listTasks(layout: StateLayout, options: ListOptions = {}):
     }
   }
   // Rewriting the whole index for one live task would cost more than reading its record each time.
-  if (Math.max(read, index.size - entries.length) > 16 + entries.length / 100)
-    writeIndex(layout.index, summary, entries);
+  if (Math.max(read, index.size - entries.length) > 16 + entries.length / 100) {
+    await writeIndex(layout.index, summary, entries);
+  }
   return {
     ok: true,
     tasks: entries.map((entry) => entry.task).sort(byId),

@@ -6,6 +6,7 @@ import { type Ownership, systemOwnership } from "../../src/platform/account.ts";
 import { type ConfigSources, loadConfig } from "../../src/store/config.ts";
 import type { Settings } from "../../src/store/config-settings.ts";
 import { parseDuration } from "../../src/store/config-values.ts";
+import { describeSettings, showConfig } from "../../src/store/config-view.ts";
 import { isPlainSentence, mustBeOk, reasonOf, tempFolder } from "./temp-store.ts";
 
 function sources(
@@ -249,6 +250,35 @@ describe("the configuration", () => {
     chmodSync(from.personFile, 0o600);
     const ownership: Ownership = { ...systemOwnership, ownerOf: () => 4711 };
     assert.equal(reasonOf(loadConfig({ ...from, ownership })), "config-unsafe");
+  });
+
+  test("shows every value with its origin, durations as they are written, and no secret", () => {
+    const secret = `s-${process.hrtime.bigint()}`;
+    const { config } = mustBeOk(
+      loadConfig({
+        env: {
+          PI_CLAUDE_SUPERVISOR_HUMAN_WEBHOOK_SECRET: secret,
+          PI_CLAUDE_SUPERVISOR_HUMAN_WEBHOOK_URL: `https://example.org/${secret}`,
+        },
+      }),
+    );
+    const shown = showConfig(config);
+    assert.ok(!JSON.stringify(shown).includes(secret));
+    const line = (name: string) => shown.find((one) => one.name === name);
+    assert.deepEqual(line("webhook.secret"), { name: "webhook.secret", value: "(set)", origin: "environment" });
+    assert.deepEqual([line("timeout")?.value, line("patience")?.value, line("maxTurns")?.value], ["8h", "10m", "none"]);
+    const described = describeSettings();
+    assert.equal(described.length, shown.length);
+    assert.deepEqual(
+      described.find((one) => one.name === "cgroup"),
+      {
+        name: "cgroup",
+        allowed: "auto, required, off",
+        fallback: "auto",
+        files: "person and project",
+        variable: "PI_CLAUDE_SUPERVISOR_CGROUP",
+      },
+    );
   });
 
   test("durations are read exactly", () => {
