@@ -7,7 +7,7 @@ import { deliver, getHub, openSupervisor } from "./session-binding.ts";
 
 /** With `--json`, programs get an answer within 15 s whatever happens; these commands may take their own time. */
 const ANSWER_MS = 14_000;
-const UNHURRIED: ReadonlySet<string> = new Set(["start", "verify", "stop", "kill"]);
+const UNHURRIED: ReadonlySet<string> = new Set(["start", "verify", "stop", "kill", "pause", "resume", "recover"]);
 
 /** `cwd` is Pi's folder, read while the command's `ctx` was fresh; from here on only the port reaches Pi. */
 export async function runCommand(input: string, cwd: string, port: PiPort): Promise<void> {

@@ -77,6 +77,9 @@ const GOOD: [input: string, fields: Record<string, unknown>][] = [
   ["answer r-1 Blue", { command: "answer", requestId: "r-1", taskId: "t-1" }],
   ["verify t-1", { command: "verify", outcome: "pass", state: "completed" }],
   ["stop t-1 enough", { command: "stop", state: "stopped" }],
+  ["pause t-1 lunch", { command: "pause", taskId: "t-1", state: "paused" }],
+  ["resume t-1 --fault x", { command: "resume", taskId: "t-1", state: "running" }],
+  ["recover t-1 --fresh", { command: "recover", taskId: "t-1", state: "running" }],
   ["kill t-1", { command: "kill", state: "stopped" }],
   ["log t-1", { command: "log", taskId: "t-1", lastSeq: 1 }],
   ["log t-1 --verify", { command: "log", records: 7 }],
@@ -236,6 +239,53 @@ describe("start", () => {
     assert.match(text, /A newer Claude\./);
     assert.doesNotMatch(text, /\u001b|\u0007/);
   });
+});
+
+test("recover and resume say what was asked for, and nothing else", async () => {
+  const supervisor = fakeSupervisor();
+  for (const input of ["recover t-1", "recover t-1 --fresh", "resume t-1", "resume t-1 --fault secret-risk"])
+    await run(`${input} --json`, "rpc", supervisor);
+  assert.deepEqual(
+    supervisor.calls.map((call) => call.args[1]),
+    [{ fresh: false }, { fresh: true }, { fresh: false }, { fresh: false, fault: "secret-risk" }],
+  );
+});
+
+describe("a start without a gate", () => {
+  const ungated = { ok: false as const, reason: "ungated", message: "It has no gate." };
+  const start =
+    (inputs: unknown[]): Supervisor["start"] =>
+    async (input) => {
+      inputs.push(input.ungated);
+      const { taskId, cwd, stopCommand } = { taskId: "t-1", cwd: "/w", stopCommand: "/supervise stop t-1" };
+      return input.ungated === undefined
+        ? ungated
+        : { ok: true, taskId, cwd, mode: "manual", stopCommand, notices: [] };
+    };
+
+  test("is refused to programs, and taken with the flag", async () => {
+    const inputs: unknown[] = [];
+    const supervisor = fakeSupervisor({ start: start(inputs) });
+    const refused = await run("start Fix --verify x --transport process-pipe --json", "rpc", supervisor);
+    assert.equal(onlyJson(refused, "rpc").reason, "ungated");
+    const taken = await run("start Fix --verify x --transport process-pipe --ungated --json", "rpc", supervisor);
+    assert.equal(onlyJson(taken, "rpc").ok, true);
+    assert.deepEqual(inputs, [undefined, "flag"]);
+  });
+
+  for (const accepts of [true, false])
+    test(`asks a person, who ${accepts ? "knows" : "declines"}`, async () => {
+      const inputs: unknown[] = [];
+      hubWith(fakeSupervisor({ start: start(inputs) }));
+      const session = fakeSession("rpc");
+      const running = runCommand("start Fix --verify x --transport process-pipe", "/", openPort(session.ctx));
+      const dialog = await until(() => session.dialogs[0], 10_000, "the question");
+      assert.match(dialog.title, /It has no gate\./);
+      dialog.choose(accepts ? dialog.options.at(-1) : undefined);
+      await running;
+      assert.deepEqual(inputs, accepts ? [undefined, "dialog"] : [undefined]);
+      assert.match(session.notices.at(-1)?.text ?? "", accepts ? /has begun/ : /It has no gate/);
+    });
 });
 
 describe("stop", () => {

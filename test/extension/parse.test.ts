@@ -169,6 +169,10 @@ describe("a good call", () => {
     ["answer r-1 Blue, Green", { args: ["r-1"], rest: "Blue, Green" }],
     ["stop t-1 enough", { args: ["t-1"], rest: "enough" }],
     ["log t-1 --since 5 --verify", { args: ["t-1"], flags: { since: 5, verify: true } }],
+    ["start Fix --ungated", { flags: { ungated: true } }],
+    ["pause t-1 lunch", { command: "pause", args: ["t-1"], rest: "lunch" }],
+    ["resume t-1 --fault secret-risk", { command: "resume", flags: { fault: "secret-risk" } }],
+    ["recover t-1 --fresh", { command: "recover", flags: { fresh: true } }],
     ["replay t-1 --to 12", { flags: { to: 12 } }],
     ["report --all", { args: [], flags: { all: true } }],
     ["report t-1 --html out.html", { args: ["t-1"], flags: { html: "out.html" } }],
@@ -190,7 +194,8 @@ describe("a bad call", () => {
     ["frobnicate", "unknown-command", /help shows all/],
     ["toString", "unknown-command", /help shows all/],
     ["__proto__", "unknown-command", /help shows all/],
-    ["recover t-1", "not-supported", /not part of this version/],
+    ["takeover t-1", "not-supported", /not part of this version/],
+    ["recover t-1 --extend 1h", "not-supported", /--extend is not part/],
     ["estop status", "not-supported", /not part of this version/],
     ["start", "missing-argument", /needs the goal\. Usage: \/supervise start <goal>/],
     ['start --verify "npm test"', "missing-argument", /needs the goal/],
@@ -206,7 +211,7 @@ describe("a bad call", () => {
     ["start Fix --timeout 5", "bad-value", /--timeout: "5" is no duration/],
     ["start Fix --cwd a --cwd b", "given-twice", /--cwd was given twice/],
     ["start Fix --json=yes", "bad-value", /--json takes no value/],
-    ...["ungated", "worktree", "budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"].map(
+    ...["worktree", "budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"].map(
       (flag): [string, string, RegExp] => [
         `start Fix --${flag} 1`,
         "not-supported",

@@ -27,5 +27,7 @@ function sessionsText(tasks: readonly TaskRow[], all: boolean): string {
     return `${task.taskId}  ${facts.join(", ")}\n  ${oneLine(task.goal, 100)}\n  ${oneLine(task.cwd, 120)}`;
   });
   const more = tasks.length > MAX_ROWS ? [`… and ${tasks.length - MAX_ROWS} more (--json shows all)`] : [];
-  return [...rows, ...more].join("\n");
+  const gone = tasks.find((task) => task.recoverable);
+  const next = gone === undefined ? [] : [`Go on with one: /supervise recover ${gone.taskId}`];
+  return [...rows, ...more, ...next].join("\n");
 }

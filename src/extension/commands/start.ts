@@ -7,7 +7,10 @@ import { count, money, nextStep, safe, stateWords } from "../words-for-people.ts
 export const start: Command<"start"> = async (scene, supervisor) => {
   const verify = scene.call.flags.verify ?? (await proposed(scene));
   if (!Array.isArray(verify)) return verify;
-  const started = await supervisor.start(inputOf(scene, verify));
+  const input = inputOf(scene, verify);
+  const first = await supervisor.start(input);
+  const again = !first.ok && first.reason === "ungated" && (await acceptsUngated(scene, first.message));
+  const started = again ? await supervisor.start({ ...input, ungated: "dialog" }) : first;
   if (!started.ok) return started;
   if (scene.port.interactive) return begun(started);
   return ended(started, await supervisor.settled(started.taskId));
@@ -26,6 +29,14 @@ async function proposed(scene: Scene<"start">): Promise<string[] | BadAnswer> {
   );
 }
 
+/** A transport without a gate was asked for, in words or by the configuration: the person says that they know. */
+async function acceptsUngated({ call, port }: Scene<"start">, message: string): Promise<boolean> {
+  if (call.json || !port.interactive) return false;
+  const accept = "Start without a gate";
+  const options = ["Don't start", accept];
+  return (await port.select(message, options, new AbortController().signal)) === accept;
+}
+
 function inputOf({ call, cwd }: Scene<"start">, verify: string[]): StartInput {
   const { flags } = call;
   return {
@@ -35,6 +46,7 @@ function inputOf({ call, cwd }: Scene<"start">, verify: string[]): StartInput {
     ...(flags.cwd !== undefined && { cwd: flags.cwd }),
     ...(flags.mode !== undefined && { mode: flags.mode }),
     ...(flags.transport !== undefined && { transport: flags.transport }),
+    ...(flags.ungated !== undefined && { ungated: "flag" as const }),
     ...(flags.trust !== undefined && { trust: flags.trust }),
     ...(flags.profile !== undefined && { profile: flags.profile }),
     ...(flags.model !== undefined && { model: flags.model }),

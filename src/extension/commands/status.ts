@@ -27,7 +27,7 @@ export function statusText(task: TaskView, now: number = Date.now()): string {
   const lines = [
     `${task.taskId}: ${stateWords(task.state)}${task.why === null ? "" : `. ${safe(task.why)}`}`,
     ...(next === null ? [] : [next]),
-    ...(task.recoverable ? ["Its Pi is gone; nothing of it runs."] : []),
+    ...(task.recoverable ? [`Its Pi is gone; go on with it: /supervise recover ${task.taskId}`] : []),
     `Goal: ${safe(task.goal)}`,
     `In ${safe(task.cwd)}, ${task.mode}, begun ${age(task.createdAt, now)} ago, last event ${age(task.lastEventAt, now)} ago`,
     `So far: ${spent.join(", ")}; calls: ${allow} allowed, ${review + person} asked about, ${deny} denied`,

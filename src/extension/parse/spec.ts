@@ -43,6 +43,7 @@ export const specs = {
         about: "who looks at results: you, or the verifier by itself",
       },
       transport: { kind: "choice", choices: ["claude-jsonl", "process-pipe"], about: "how the worker is driven" },
+      ungated: { kind: "switch", about: "you know that process-pipe has no gate" },
       model: { kind: "text", value: "M", about: "model for Claude Code" },
       "max-rounds": {
         kind: "count",
@@ -64,7 +65,7 @@ export const specs = {
       "verify-setup": { kind: "text", value: '"<cmd>"', about: "run first in the clean tree" },
       "verify-runs": { kind: "count", value: "N", min: 1, about: "runs of each command; mixed outcomes fail" },
     },
-    later: ["ungated", "worktree", "budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"],
+    later: ["worktree", "budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"],
   },
   status: { about: "where a task stands and who must act", args: [{ ...task, optional: true }], flags: {} },
   sessions: {
@@ -88,6 +89,23 @@ export const specs = {
   },
   verify: { about: "run the verification now", args: [task], flags: {} },
   stop: { about: "end a task gracefully", args: [task], rest: { name: "reason", optional: true }, flags: {} },
+  pause: {
+    about: "end the worker gracefully and keep its session",
+    args: [task],
+    rest: { name: "reason", optional: true },
+    flags: {},
+  },
+  resume: {
+    about: "go on with a paused task",
+    args: [task],
+    flags: { fault: { kind: "text", value: "F", about: "clear this fault; its report is read" } },
+  },
+  recover: {
+    about: "go on with a task whose worker or Pi is gone",
+    args: [task],
+    flags: { fresh: { kind: "switch", about: "in a new Claude session, which gets the goal anew" } },
+    later: ["extend"],
+  },
   kill: { about: "end a task at once", args: [task], flags: {} },
   log: {
     about: "the events of a task",
@@ -130,16 +148,7 @@ export type CommandName = keyof typeof specs;
 export const commandNames = Object.keys(specs) as CommandName[];
 
 /** Subcommands that belong to the plan and are refused until they are built. */
-export const laterCommands: readonly string[] = [
-  "recover",
-  "discard",
-  "pause",
-  "resume",
-  "takeover",
-  "handback",
-  "doctor",
-  "estop",
-];
+export const laterCommands: readonly string[] = ["discard", "takeover", "handback", "doctor", "estop"];
 
 /** Flags that every subcommand takes. */
 export const commonFlags = {

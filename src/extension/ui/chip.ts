@@ -17,9 +17,12 @@ export function chipText(tasks: readonly TaskView[]): string | undefined {
   const waiting = live.filter((task) => task.waitsFor !== null).length;
   if (live.length > 1)
     return [`supervise: ${live.length} tasks`, ...(waiting > 0 ? [`${waiting} waiting for you`] : [])].join(" · ");
-  const state = first.waitsFor === null ? stateWords(first.state) : WAITS[first.waitsFor];
   const cost = money(first.costUsd);
-  return [`supervise: ${state}`, count(first.turns, "turn"), ...(cost === null ? [] : [cost])].join(" · ");
+  return [`supervise: ${standing(first)}`, count(first.turns, "turn"), ...(cost === null ? [] : [cost])].join(" · ");
+}
+
+function standing(task: TaskView): string {
+  return task.waitsFor === null ? stateWords(task.state) : WAITS[task.waitsFor];
 }
 
 const WAITS = {
@@ -50,7 +53,7 @@ function taskLine(task: TaskView, now: number): string {
   const cost = money(task.costUsd);
   const parts = [
     task.taskId,
-    stateWords(task.state),
+    standing(task),
     ...(task.currentTool === null
       ? []
       : [`${oneLine(task.currentTool.toolName, 24)} ${coarse(now - Date.parse(task.currentTool.since))}`]),

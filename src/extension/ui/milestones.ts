@@ -2,6 +2,7 @@
 import type { EventMap, TaskEvent } from "../../core/events.ts";
 import { isKnown } from "../../core/fold.ts";
 import { stateName, waitsFor } from "../../core/machine/project.ts";
+import type { TaskState } from "../../core/machine/state.ts";
 import { oneLine } from "../../report/inert.ts";
 import type { TaskUpdate } from "../../supervisor/api.ts";
 import type { Level } from "../pi-port.ts";
@@ -17,6 +18,7 @@ export function milestone(update: TaskUpdate): Milestone | null {
   if (!isKnown(update.event.type)) return null;
   const event = update.event as unknown as TaskEvent;
   if ("late" in event.data && event.data.late === true) return null;
+  if (answersACommand(event, after)) return null;
   const own = ofEvent(taskId, event);
   if (own !== null) return own;
   const was = stateName(before);
@@ -36,6 +38,18 @@ export function milestone(update: TaskUpdate): Milestone | null {
   }
 }
 
+/** The person who asked for it gets it as the answer of the command. */
+function answersACommand(event: TaskEvent, after: TaskState): boolean {
+  switch (event.type) {
+    case "verify.finished":
+      return event.data.by === "person";
+    case "stop.proven":
+      return (after.stop.kind === "proven" || after.stop.kind === "unproven") && after.stop.by === "person";
+    default:
+      return false;
+  }
+}
+
 function ofEvent(taskId: string, event: TaskEvent): Milestone | null {
   switch (event.type) {
     case "worker.started": {
@@ -51,6 +65,8 @@ function ofEvent(taskId: string, event: TaskEvent): Milestone | null {
       };
     case "verify.finished":
       return verified(taskId, event.data);
+    case "verify.stale":
+      return warning(`${taskId}: the verification passed, but the workspace has changed since; it is not completed.`);
     case "task.completed":
       return info(`${taskId} is completed: the verification passed. What was done: /supervise report ${taskId}`);
     case "task.failed":
@@ -83,9 +99,10 @@ function asks(taskId: string, data: EventMap["gate.verdict"], requestId: string)
   return warning(`${taskId} asks (${data.rule}): ${callLine(data.toolName, data.input, 200)}\n${first}  or  ${second}`);
 }
 
-function verified(taskId: string, data: EventMap["verify.finished"]): Milestone {
+/** A pass is told by what follows it at once: completed, or the tree that is another one by now. */
+function verified(taskId: string, data: EventMap["verify.finished"]): Milestone | null {
   const said = oneLine(data.message, 300);
-  if (data.outcome === "pass") return info(`${taskId}: the verification passed (round ${data.round}).`);
+  if (data.outcome === "pass") return null;
   if (data.outcome === "fail")
     return warning(`${taskId}: the verification did not pass (round ${data.round}). ${said}`);
   return warning(`${taskId}: the verification could not say anything. ${said}`);

@@ -121,6 +121,8 @@ export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
     answer: async () => ({ ok: true, taskId: "t-1" }),
     verify: async () => ({ ok: true, outcome: "pass", state: "completed", message: "All passed.", treeId: "abc" }),
     stop: async () => ({ ok: true, state: "stopped" }),
+    pause: async () => ({ ok: true, state: "paused" }),
+    recover: async () => ({ ok: true, state: "running" }),
     kill: async () => ({ ok: true, state: "stopped" }),
     log: async (id, { since = 1 }) => ({
       ok: true,
