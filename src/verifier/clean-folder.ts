@@ -40,16 +40,18 @@ export async function removeFolder(folder: string): Promise<void> {
   const stat = await lstat(folder).catch(ignoring("ENOENT"));
   if (stat === undefined) return;
   if (!stat.isDirectory()) return void (await unlink(folder).catch(ignoring("ENOENT")));
-  if ((stat.mode & 0o700) !== 0o700) await chmod(folder, 0o700);
+  // Each step may find the work done: the guardian removes a command's temporary folder at the same time.
+  if ((stat.mode & 0o700) !== 0o700) await chmod(folder, 0o700).catch(ignoring("ENOENT"));
   // What a process that is just being ended still writes needs another round.
   for (let left = 3; ; left--) {
-    const entries = await readdir(folder, { withFileTypes: true });
+    const entries = (await readdir(folder, { withFileTypes: true }).catch(ignoring("ENOENT"))) ?? [];
     const files = entries.filter((entry) => !entry.isDirectory());
     await Promise.all(files.map((entry) => unlink(join(folder, entry.name)).catch(ignoring("ENOENT"))));
     for (const entry of entries) if (entry.isDirectory()) await removeFolder(join(folder, entry.name));
     const gone = await rmdir(folder).then(
       () => true,
       (error) => {
+        if (errnoOf(error) === "ENOENT") return true;
         if (left === 0 || !["ENOTEMPTY", "EEXIST"].includes(errnoOf(error) ?? "")) throw error;
         return false;
       },

@@ -5,6 +5,7 @@ import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } fr
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { makeCleanFolder, removeFolder } from "../../src/verifier/clean-folder.ts";
 import { assertNoneLeft, isAlive } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { createLab, writeTree } from "../support/workspace.ts";
@@ -344,7 +345,6 @@ test("SIGKILL of the verifying process leaves no process; the clean worktree goe
   assert.equal(await lab.git(cwd, "for-each-ref"), refsBefore);
 
   const live = join(made.scratchDir, "clean", "live");
-  const { makeCleanFolder } = await import("../../src/verifier/clean-folder.ts");
   const own = await makeCleanFolder(made.scratchDir);
   await mkdir(live);
   assert.equal((await made.check(cwd, "true", CLEAN)).outcome, "pass");
@@ -353,6 +353,22 @@ test("SIGKILL of the verifying process leaves no process; the clean worktree goe
     [own, live].map((path) => path.split("/").at(-1)).sort(),
   );
   assert.equal((await lstat(own)).mode & 0o777, 0o700);
+});
+
+test("two removals of one folder at once both succeed, and links are not followed", async (t) => {
+  const lab = await createLab(t);
+  const folder = join(lab.root, "folder");
+  await writeTree(lab.root, { "kept/x.txt": "x\n" });
+  for (let round = 0; round < 10; round++) {
+    await writeTree(
+      folder,
+      Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`d${at % 6}/e${at % 4}/f${at}`, "x"])),
+    );
+    await symlink(join(lab.root, "kept"), join(folder, "d1", "link"));
+    await Promise.all([removeFolder(folder), rm(folder, { recursive: true, force: true }), removeFolder(folder)]);
+    assert.equal(existsSync(folder), false);
+  }
+  assert.equal(existsSync(join(lab.root, "kept", "x.txt")), true);
 });
 
 test("a stop while the check runs removes the clean worktree too", async (t) => {
