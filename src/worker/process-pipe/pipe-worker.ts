@@ -1,7 +1,8 @@
 /**
  * Manual compatibility: `claude -p` with plain text in and out. Tool decisions are Claude's own settings', nothing is
  * gated, held or resumed, and one process takes one prompt: Claude reads its input to the end before it begins
- * (2.1.268), and gives up when none comes within 3 s, so that the prompt has to follow the start at once.
+ * (2.1.268), and gives up when none comes within 3 s, so that the prompt has to follow the start at once. Plain text has
+ * no result message: the exit is the turn's end, and its code is all that says how it went.
  *
  * Memory: the last 256 KiB of output, 8 KiB of stderr, at most 8 MiB of unread input.
  */
@@ -21,7 +22,7 @@ import { PromptLedger } from "../claude-jsonl/prompts.ts";
 import type { LeaderExit, WorkerDeps } from "../deps.ts";
 import { workerEnvironment } from "../environment.ts";
 import { EventHub, type WorkerListener } from "../event-hub.ts";
-import { OUTPUT_RING_BYTES, OutputRing } from "../output-ring.ts";
+import { OutputRing } from "../output-ring.ts";
 import { stopped, WorkerProcess } from "../worker-process.ts";
 
 const HEARTBEAT_MS = 1000;
@@ -188,18 +189,7 @@ export class PipeWorker implements WorkerAdapter {
     this.#hub.publish({ type: "spawned", containment, argv, envNames: Object.keys(this.#env).sort() });
   }
 
-  /** A process that had a prompt and left by itself has ended its turn: exit code 0 is all that says how. */
   #gone(exit: LeaderExit): void {
-    if (this.#prompted && !this.#process.isEnding && exit.signal === null) {
-      this.#hub.publish({
-        type: "result",
-        subtype: exit.code === 0 ? "success" : "error_during_execution",
-        isError: exit.code !== 0,
-        errors: exit.code === 0 ? [] : [`exit code ${exit.code}`],
-        text: this.#ring.tail(OUTPUT_RING_BYTES),
-        permissionDenials: 0,
-      });
-    }
     this.#hub.publish({ type: "exited", ...exit, stderrTail: this.#process.stderr.text });
   }
 }
