@@ -136,11 +136,7 @@ export class EventLog {
   /** `append`, and the records are synced with the next group, at most 50 ms later. */
   appendSoon(inputs: readonly EventInput[], options: AppendOptions = {}): AppendOutcome {
     const outcome = this.append(inputs, options);
-    if (outcome.ok) {
-      this.#cancelLazySync ??= this.#clock.setTimer(LAZY_SYNC_MS, () => {
-        void this.sync();
-      });
-    }
+    if (outcome.ok) this.#syncSoon();
     return outcome;
   }
 
@@ -246,7 +242,15 @@ export class EventLog {
     this.#cancelRetry?.();
     this.#cancelRetry = undefined;
     this.#change({ mode: "open" });
+    this.#syncSoon();
     return written;
+  }
+
+  #syncSoon(): void {
+    this.#cancelLazySync ??= this.#clock.setTimer(LAZY_SYNC_MS, () => {
+      this.#cancelLazySync = undefined;
+      void this.sync();
+    });
   }
 
   /** The retry timer; each append tries as well. */

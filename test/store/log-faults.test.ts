@@ -106,6 +106,21 @@ describe("the event log on a full disk", () => {
     );
   });
 
+  test("kept records are synced soon after they were written, without anybody asking", async (t) => {
+    const fs = faultyFs();
+    const clock = manualClock();
+    const { log } = newLog(tempFolder(t), { taskId: newTaskId(), fs, clock });
+    fs.space = 0;
+    log.append([note("stop")], { keep: true });
+    fs.space = 1e9;
+    clock.advance(1_000);
+    assert.deepEqual([log.state.mode, fs.syncs], ["open", 0]);
+    clock.advance(50);
+    mustBeOk(await log.sync());
+    assert.equal(fs.syncs, 1);
+    mustBeOk(await log.close());
+  });
+
   test("what waits in memory is bounded", (t) => {
     const taskId = newTaskId();
     const fs = faultyFs();
