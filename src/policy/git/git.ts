@@ -6,11 +6,12 @@ import { judgeClaudeWords } from "../programs/claude.ts";
 import { program } from "../programs/reader.ts";
 import { runText } from "../programs/shells.ts";
 import { sweepPaths } from "../programs/sweep.ts";
-import { A_REVISION, FILE_NAMES, type Flow, FROM_NETWORK, NOTHING_KNOWN } from "../shell/flow.ts";
+import { type Flow, FROM_NETWORK, NOTHING_KNOWN } from "../shell/flow.ts";
 import { hasMark, readable } from "../shell/marks.ts";
 import type { Arg } from "../shell/words.ts";
 import { configKeyKind, isHarmlessKey } from "./config.ts";
 import { READ_VERBS } from "./flags.ts";
+import { flowOfRead } from "./flows.ts";
 import { judgeGitRead } from "./read.ts";
 import { judgePush, NETWORK_VERBS } from "./remote.ts";
 import { WRITE_VERBS } from "./write.ts";
@@ -94,18 +95,7 @@ function judgeVerb(git: GitCall): Flow {
   if (Object.hasOwn(WRITE_VERBS, verb)) return WRITE_VERBS[verb]?.(git) ?? NOTHING_KNOWN;
   if (Object.hasOwn(READ_VERBS, verb)) {
     judgeGitRead(git);
-    if (
-      verb === "rev-parse" ||
-      verb === "merge-base" ||
-      verb === "rev-list" ||
-      verb === "describe" ||
-      verb === "symbolic-ref"
-    )
-      return A_REVISION;
-    const lists =
-      verb === "ls-files" ||
-      git.rest.some((arg) => arg.value === "--name-only" || arg.value === "-l" || arg.value === "--files-with-matches");
-    return lists ? FILE_NAMES : NOTHING_KNOWN;
+    return flowOfRead(git);
   }
   gate.report.review(
     "git.unknown-verb",

@@ -6,10 +6,12 @@ import { judgeClaudeWords } from "../programs/claude.ts";
 import { judgeFlags } from "../programs/reader.ts";
 import { runText } from "../programs/shells.ts";
 import { sweepPaths } from "../programs/sweep.ts";
+import { tryEach } from "../programs/wrappers.ts";
 import type { Flow } from "../shell/flow.ts";
 import { hasMark, isOpen, readable } from "../shell/marks.ts";
 import type { Arg } from "../shell/words.ts";
 import { configKeyKind } from "./config.ts";
+import { flowOfRead } from "./flows.ts";
 import type { GitCall } from "./git.ts";
 import { judgeOperands, tableOf } from "./read.ts";
 
@@ -22,6 +24,7 @@ const asks =
     git.gate.report.review(`git.${git.verb}`, reason, readable(describe(git)), { loss });
     sweepPaths(git, git.rest);
     judgeClaudeWords(git);
+    if (git.verb === "bisect" || git.verb === "submodule" || git.verb === "difftool") tryEach(git, git.rest);
     for (const arg of git.rest) if (arg.value.includes(" ")) runText(git, arg.value, `git ${git.verb}`, true);
     return undefined;
   };
@@ -152,7 +155,7 @@ function commit(git: GitCall): undefined {
 const BRANCH =
   "-arvqli -vv --all --remotes --verbose --quiet --list --show-current --column=? --no-column --sort= --merged=? --no-merged=? --contains=? --no-contains=? --points-at= --format= --color=? --no-color --abbrev=? --no-abbrev --ignore-case --track=? --no-track -t --recurse-submodules --omit-empty";
 
-function branch(git: GitCall): undefined {
+function branch(git: GitCall): Flow | undefined {
   if (
     git.rest.some(
       (arg) =>
@@ -165,7 +168,8 @@ function branch(git: GitCall): undefined {
   }
   const found = known(git, BRANCH);
   judgeNames(git, found.operands);
-  return fine(git, "It lists branches or makes one.");
+  fine(git, "It lists branches or makes one.");
+  return flowOfRead(git);
 }
 
 /** Names of branches and revisions: an expansion in them is asked. */
@@ -324,6 +328,13 @@ function config(git: GitCall): undefined {
     if (odd.length > 0)
       report.review("git.config", "It reads a file or scope beyond the repository's own.", subjectOf(git));
     sweepPaths(git, git.rest);
+    if (
+      plain.length !== 1 ||
+      words.includes("--get-regexp") ||
+      /cred|token|pass|secret|header|askpass|^url\./i.test(plain[0] ?? "")
+    ) {
+      report.review("git.config", "All settings together may hold a credential.", subjectOf(git));
+    }
     return fine(git, "It shows settings.");
   }
   const [key, value] = plain;

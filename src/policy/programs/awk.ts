@@ -17,8 +17,7 @@ const FORBIDDEN = new Set([
   "PROCINFO",
   "SYMTAB",
   "FUNCTAB",
-  "close",
-  "fflush",
+  "extension",
 ]);
 /** After these words an operand is expected, so that a slash begins a pattern. */
 const BEFORE_OPERAND = new Set(["print", "printf", "return", "in", "case", "else", "do", "delete", "exit"]);
@@ -56,8 +55,17 @@ export function findDanger(program: string): string | undefined {
   let depth = 0;
   /** Whether the token before was an operand, so that `/` divides. */
   let operand = false;
+  /** The last character that is no blank. */
+  let last = "";
   while (at < program.length) {
     const char = program.charAt(at);
+    const before = last;
+    if (!/\s/.test(char)) last = char;
+    if (char === "/" && before === ")" && program.indexOf("/", at + 1) >= 0) return "It cannot be read for sure.";
+    if (char === "\n" && (before === "," || before === "\\" || before === "|" || before === "&" || before === "{")) {
+      at += 1; // the statement goes on in the next line
+      continue;
+    }
     if (/[A-Za-z_]/.test(char)) {
       const word = /^\w+/.exec(program.slice(at, at + 64))?.[0] ?? char;
       if (FORBIDDEN.has(word)) return `It uses \`${word}\`.`;
@@ -104,7 +112,7 @@ export function findDanger(program: string): string | undefined {
     if (char === "(" || char === "[") depth += 1;
     else if (char === ")" || char === "]") depth -= 1;
     else if (char === ";" || char === "\n" || char === "}") printing = false;
-    if (!/\s/.test(char)) operand = /[\d)\]$.]/.test(char);
+    if (!/\s/.test(char)) operand = /[\d)\].]/.test(char);
     else if (char === "\n") operand = false;
     at += 1;
   }

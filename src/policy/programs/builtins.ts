@@ -75,6 +75,7 @@ function cd(call: Invocation): undefined {
   const { gate, state } = call;
   const args = call.args.filter((arg) => !/^-[LPe@]+$/.test(arg.value) && arg.value !== "--");
   const [target] = args;
+  if (call.name === "pushd" && (target === undefined || /^[-+]/.test(target.value))) return popd(call);
   if (args.length > 1) gate.report.review("shell.cd", "`cd` takes one folder.", readable(describe(call)));
   const before = state.folders;
   if (target?.value === "-") {

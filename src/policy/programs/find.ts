@@ -1,11 +1,12 @@
 /** `find`: tests and print actions are free; actions that start programs, write or remove are judged (findutils 4.9). */
 import { describe, type Invocation } from "../invocation.ts";
 import { judgePath } from "../paths/access.ts";
-import { FILE_NAMES, type Flow } from "../shell/flow.ts";
+import { couldMatch } from "../paths/glob.ts";
+import { FILE_NAMES, type Flow, NOTHING_KNOWN } from "../shell/flow.ts";
 import { readable } from "../shell/marks.ts";
 import type { Arg } from "../shell/words.ts";
 import { isPlainReader } from "./plain.ts";
-import { readPaths } from "./reader.ts";
+import { judgeData, readPaths } from "./reader.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
@@ -42,7 +43,32 @@ export function judgeFind(call: Invocation): Flow {
   }
   while (at < args.length) at = judgeTerm(call, at, starts);
   report.allow("read.find", "It finds files.");
-  return FILE_NAMES;
+  return args.some((arg) => arg.value === "-printf" || arg.value === "-ls") || mayFindSecrets(call)
+    ? NOTHING_KNOWN
+    : FILE_NAMES;
+}
+
+/** Without a pattern for the name, or with one that fits, an environment file may be among what it finds. */
+function mayFindSecrets(call: Invocation): boolean {
+  const patterns = namePatterns(call);
+  return patterns.length === 0 || patterns.some((pattern) => fitsSecret(pattern));
+}
+
+function namePatterns(call: Invocation): string[] {
+  const { args } = call;
+  return args
+    .filter(
+      (_arg, index) =>
+        /^-i?name$/.test(args[index - 1]?.value ?? "") && !/^(?:-not|!)$/.test(args[index - 2]?.value ?? ""),
+    )
+    .map((arg) => arg.value);
+}
+
+/** `*` of find matches a leading dot. */
+function fitsSecret(pattern: string): boolean {
+  return [".env", ".env.local"].some(
+    (name) => couldMatch(pattern.toLowerCase().replace(/^\*/, ".*"), name) || couldMatch(pattern.toLowerCase(), name),
+  );
 }
 
 function isExpression(arg: Arg): boolean {
@@ -57,7 +83,10 @@ function judgeTerm(call: Invocation, at: number, starts: readonly Arg[]): number
   const word = term.value;
   const value = args[at + 1];
   if (ALONE.has(word)) return at + 1;
-  if (ONE_TEXT.has(word)) return at + 2;
+  if (ONE_TEXT.has(word)) {
+    if (value !== undefined) judgeData(call, [value]);
+    return at + 2;
+  }
   if (ONE_PATH.has(word)) {
     if (value !== undefined) readPaths(call, [value]);
     return at + 2;
@@ -99,6 +128,13 @@ function judgeExec(call: Invocation, at: number, starts: readonly Arg[]): number
     call.walker.invoke(argv, { ...call, stdin: undefined });
     if (/^(?:rm|rmdir|unlink|shred)$/.test(argv[0]?.value ?? "")) removeBelow(call, target);
   }
+  if (mayFindSecrets(call) && !isQuiet(command)) {
+    gate.report.review(
+      "find.shows",
+      "What it finds may include files with secrets, and the program shows their content.",
+      readable(command.map((arg) => arg.value).join(" ")),
+    );
+  }
   if (args[at]?.value.endsWith("dir") || args[at]?.value.startsWith("-ok") || !isPlainReader(command[0]?.value ?? "")) {
     gate.report.review(
       "find.exec",
@@ -107,6 +143,16 @@ function judgeExec(call: Invocation, at: number, starts: readonly Arg[]): number
     );
   }
   return end + 1;
+}
+
+/** Programs that tell about files but do not show their content. */
+function isQuiet(command: readonly Arg[]): boolean {
+  const name = command[0]?.value ?? "";
+  if (
+    /^(?:wc|ls|stat|file|du|echo|printf|basename|dirname|realpath|readlink|test|\[|md5sum|sha\d+sum|cksum)$/.test(name)
+  )
+    return true;
+  return /^(?:[ef]?grep|rg)$/.test(name) && command.some((arg) => /^-[a-zA-Z]*[lLcq]/.test(arg.value));
 }
 
 function substitute(arg: Arg, found: Arg): Arg {

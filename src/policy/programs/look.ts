@@ -1,6 +1,8 @@
 /** Programs that look at names, sizes and kinds of files, or at the machine. */
-import type { ProgramTable } from "../invocation.ts";
-import { reader } from "./reader.ts";
+import type { Invocation, ProgramTable } from "../invocation.ts";
+import { flagTable, scan } from "../options.ts";
+import { A_NUMBER, FILE_NAMES, type Flow, NOTHING_KNOWN } from "../shell/flow.ts";
+import { judgeFlags, program, reader, readPaths } from "./reader.ts";
 
 const LS =
   "-aAbBcCdfFgGhHiIklLmnNopqQrRsStuUvxXZ1 -I= -T= -w= --all --almost-all --author --escape --block-size= --ignore-backups " +
@@ -12,7 +14,7 @@ const SUMS =
   "-bctwz --binary --check --tag --text --zero --ignore-missing --quiet --status --strict --warn -a= --algorithm=";
 
 export const LOOK: ProgramTable = {
-  ls: reader("lists folders", LS, { out: "names" }),
+  ls: program("lists folders", list),
   dir: reader("lists folders", LS),
   tree: reader(
     "lists folders",
@@ -23,7 +25,7 @@ export const LOOK: ProgramTable = {
   stat: reader("shows a file's facts", "-Lftx -c= --format= --printf= --dereference --file-system --terse --version"),
   file: reader(
     "tells a file's kind",
-    "-bihkLNnprsz0 -F= -P= -e= --brief --mime --mime-type --mime-encoding --no-dereference --dereference --separator= --exclude= --extension --keep-going --version",
+    "-bihkLNnprs0 -F= -P= -e= --brief --mime --mime-type --mime-encoding --no-dereference --dereference --separator= --exclude= --extension --keep-going --version",
   ),
   du: reader(
     "shows sizes",
@@ -37,12 +39,10 @@ export const LOOK: ProgramTable = {
   realpath: reader(
     "resolves a path",
     "-eLmPqsz --canonicalize-existing --canonicalize-missing --no-symlinks --strip --quiet --zero --relative-to=< --relative-base=<",
-    { out: "names" },
   ),
   readlink: reader(
     "resolves a link",
     "-femnqsvz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose --zero",
-    { out: "names" },
   ),
   which: reader("finds a program", "-as --all --skip-alias --skip-functions --skip-dot --skip-tilde --version", {
     operands: "data",
@@ -66,9 +66,28 @@ export const LOOK: ProgramTable = {
   id: reader("names the account", "-agGnruz", { operands: "data" }),
   whoami: reader("names the account", "", { operands: "none" }),
   groups: reader("names the account's groups", "", { operands: "data" }),
-  nproc: reader("counts processors", "--all --ignore=", { operands: "none" }),
+  nproc: program("counts processors", processors),
   arch: reader("names the processor", "", { operands: "none" }),
   uptime: reader("tells how long the machine runs", "-ps --pretty --since", { operands: "none" }),
   free: reader("shows memory", "-bkmghltvw --human --mega --giga --si --total", { operands: "none" }),
   tty: reader("names the terminal", "-s", { operands: "none" }),
 };
+
+const LS_TABLE = flagTable(LS);
+/** Options with which each line is a file's name and nothing else; hidden files, which may hold secrets, stay out. */
+const NAMES_ONLY = /^-(?:[1BdrRStUvX]|-color|-reverse|-group-directories-first)$/;
+
+function list(call: Invocation): Flow {
+  const found = scan(call.args, LS_TABLE);
+  judgeFlags(call, found, false);
+  readPaths(call, found.operands);
+  call.gate.report.allow("read.ls", "It lists folders.");
+  return found.flags.every((flag) => NAMES_ONLY.test(flag.name)) ? FILE_NAMES : NOTHING_KNOWN;
+}
+
+function processors(call: Invocation): Flow {
+  const found = scan(call.args, flagTable("--all --ignore="));
+  judgeFlags(call, found, false);
+  call.gate.report.allow("read.nproc", "It counts processors.");
+  return A_NUMBER;
+}

@@ -50,6 +50,11 @@ export function judgeNode(call: Invocation): Flow | undefined {
     if (loaded !== undefined && !KNOWN_LOADERS.has(loaded))
       gate.report.review("runner.preload", "It loads code before the tests.", readable(loaded));
   }
+  for (const flag of found.flags) {
+    if (flag.name === "--test-reporter" && !/^(?:spec|tap|dot|junit|lcov)$/.test(flag.value?.value ?? "")) {
+      gate.report.review("runner.preload", "A reporter is code.", readable(flag.value?.value ?? ""));
+    }
+  }
   const operands = found.operands.filter((arg) => !arg.value.startsWith("-"));
   readPaths(call, operands);
   if (tests) asRunner(call, "Node's test runner.");

@@ -1,8 +1,10 @@
 /** Programs that print their words or answer a question. */
 import type { Invocation, ProgramTable } from "../invocation.ts";
 import { flagTable, scan } from "../options.ts";
+import { judgePath } from "../paths/access.ts";
 import { A_NUMBER, type Flow, fixedText, NOTHING_KNOWN } from "../shell/flow.ts";
 import { hasMark, readable, UNKNOWN } from "../shell/marks.ts";
+import { isFileTest } from "../shell/tests.ts";
 import { judgeData, judgeFlags, program, reader } from "./reader.ts";
 
 export const PRINT: ProgramTable = {
@@ -79,15 +81,21 @@ function printf(call: Invocation): Flow {
   return fixedText(left.length === 0 ? text : `${text}${left.join("\n")}`);
 }
 
+const NUMERIC_TEST = /^-(?:eq|ne|lt|le|gt|ge)$/;
+
 function test(call: Invocation): undefined {
-  judgeData(call, call.args);
-  for (const [index, arg] of call.args.entries()) {
-    const next = call.args[index + 1]?.value ?? "";
-    if ((arg.value === "-v" || arg.value === "-R") && !/^\w+$/.test(next)) {
-      call.gate.report.review("words.subscript", "A subscript is evaluated as code.", readable(next));
+  const { args, gate, state } = call;
+  if (args.some((arg) => NUMERIC_TEST.test(arg.value))) judgeData(call, args); // its error message would show the value
+  for (const [index, arg] of args.entries()) {
+    const next = args[index + 1];
+    if (next === undefined) continue;
+    if ((arg.value === "-v" || arg.value === "-R") && !/^\w+$/.test(next.value)) {
+      gate.report.review("words.subscript", "A subscript is evaluated as code.", readable(next.value));
     }
+    if (isFileTest(arg.value) && next.value !== "]")
+      judgePath(gate, state.folders, { value: next.value, glob: next.glob, access: "read" });
   }
-  call.gate.report.allow("print.test", "It only asks.");
+  gate.report.allow("print.test", "It only asks.");
   return undefined;
 }
 
@@ -110,9 +118,10 @@ function date(call: Invocation): Flow {
   const { report } = call.gate;
   if (found.flags.some((flag) => flag.name === "-f" || flag.name === "--file"))
     report.review("print.date-file", "It prints lines of a file.", "date -f");
+  judgeData(call, found.operands);
   for (const arg of found.operands)
     if (!arg.value.startsWith("+")) report.review("print.date-sets", "It would set the clock.", readable(arg.value));
   report.allow("print.date", "It prints the time.");
   const format = found.operands[0]?.value ?? "";
-  return /^\+(?:%[YmdHMSsjuVNF]|[-_T:]|%T)+$/.test(format) ? A_NUMBER : NOTHING_KNOWN;
+  return /^\+%(?:%?[YmdHMSsjuVNFT]|[-_T:])+$/.test(format) ? A_NUMBER : NOTHING_KNOWN;
 }

@@ -40,6 +40,49 @@ export function judgeRunnerWords(call: Invocation, args: readonly Arg[]): void {
     }
   }
   sweepPaths(call, args);
+  judgeWrites(call, args);
+}
+
+const FIXES = /^(?:--(?:write|fix|fix-type|apply|unsafe|in-place|format|autocorrect|autocorrect-all)(?:=.*)?|-[wiaA])$/;
+const ALWAYS_FIXES = new Set([
+  "black",
+  "isort",
+  "rustfmt",
+  "autopep8",
+  "yapf",
+  "stylua",
+  "dprint",
+  "gofumpt",
+  "pint",
+  "php-cs-fixer",
+  "swiftformat",
+]);
+const OUTPUT_OPTION =
+  /^--?[\w-]*(?:out|report|cache|dest|junit|log|profile|trace|build-?info|coverage-?(?:dir|file))[\w-]*$/i;
+
+/** What a formatter changes or an option names as output must not be a protected file. */
+function judgeWrites(call: Invocation, args: readonly Arg[]): void {
+  const { gate, state } = call;
+  const fixes =
+    ALWAYS_FIXES.has(call.name) ||
+    args.some((arg) => FIXES.test(arg.value)) ||
+    (call.name === "ruff" && args[0]?.value === "format");
+  for (const [index, arg] of args.entries()) {
+    const equals = arg.value.indexOf("=");
+    const before = args[index - 1]?.value ?? "";
+    const output = arg.value.startsWith("-")
+      ? equals > 0 && OUTPUT_OPTION.test(arg.value.slice(0, equals))
+        ? arg.value.slice(equals + 1)
+        : undefined
+      : OUTPUT_OPTION.test(before) || before === "-o"
+        ? arg.value
+        : undefined;
+    if (output !== undefined) {
+      judgePath(gate, state.folders, { value: output, glob: arg.glob, access: "write" });
+    } else if (fixes && !arg.value.startsWith("-") && !/\s/.test(arg.value)) {
+      gate.report.denyOnly(() => judgePath(gate, state.folders, { value: arg.value, glob: arg.glob, access: "write" }));
+    }
+  }
 }
 
 function pieces(value: string): string[] {
@@ -51,7 +94,7 @@ function pieces(value: string): string[] {
 /** Leaves the folder, or names a file with secrets. Patterns and filters that only look a little like a path are text. */
 function looksLikePath(text: string): boolean {
   return (
-    (text.startsWith("/") && !text.endsWith("/i") && !/[()|^$\\]/.test(text)) ||
+    (text.startsWith("/") && !text.startsWith("//") && !text.endsWith("/i") && !/[()|^$\\]/.test(text)) ||
     text.startsWith("../") ||
     text === ".." ||
     text.includes("/../") ||

@@ -30,6 +30,10 @@ const RG = flagTable(
     "--glob-case-insensitive --ignore-file-case-insensitive --max-columns-preview --no-mmap --mmap --byte-offset --auto-hybrid-regex",
 );
 
+/** Options with which whole lines pass through as they are. */
+const LINES_ONLY =
+  /^-(?:[EFPGivwxeqmN]|-(?:invert-match|ignore-case|extended-regexp|fixed-strings|perl-regexp|regexp|max-count|no-line-number))$/;
+
 export const SEARCH: ProgramTable = {
   grep: program("finds text", grep),
   egrep: program("finds text", grep),
@@ -54,9 +58,17 @@ function grep(call: Invocation): Flow {
   const paths = found.operands.slice(named ? 0 : 1);
   readPaths(call, paths);
   call.gate.report.allow("read.grep", "It finds text.");
-  if (has(found, "-l", "-L", "--files-with-matches", "--files-without-match")) return FILE_NAMES;
+  const lists = has(found, "-l", "-L", "--files-with-matches", "--files-without-match") && !has(found, "--label", "-H");
+  // A recursive search meets hidden files too, which may hold secrets.
+  if (lists && (has(found, "--include") || !has(found, "-r", "-R", "--recursive", "--dereference-recursive")))
+    return FILE_NAMES;
   const recursive = has(found, "-r", "-R", "--recursive", "--dereference-recursive");
-  return paths.length === 0 && !recursive ? filtered(call.stdin, !has(found, "-o", "--only-matching")) : NOTHING_KNOWN;
+  return paths.length === 0 && !recursive
+    ? filtered(
+        call.stdin,
+        found.flags.every((flag) => LINES_ONLY.test(flag.name)),
+      )
+    : NOTHING_KNOWN;
 }
 
 function ripgrep(call: Invocation): Flow {
@@ -67,6 +79,13 @@ function ripgrep(call: Invocation): Flow {
   const paths = found.operands.slice(noPattern ? 0 : 1);
   readPaths(call, paths);
   call.gate.report.allow("read.rg", "It finds text.");
-  if (has(found, "-l", "--files", "--files-with-matches", "--files-without-match")) return FILE_NAMES;
-  return paths.length === 0 && call.stdin !== undefined ? filtered(call.stdin, true) : NOTHING_KNOWN;
+  if (has(found, "-l", "--files", "--files-with-matches", "--files-without-match")) {
+    return has(found, "--hidden", "-.", "-u", "--unrestricted") ? NOTHING_KNOWN : FILE_NAMES;
+  }
+  return paths.length === 0 && call.stdin !== undefined
+    ? filtered(
+        call.stdin,
+        found.flags.every((flag) => LINES_ONLY.test(flag.name)),
+      )
+    : NOTHING_KNOWN;
 }

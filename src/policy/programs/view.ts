@@ -5,7 +5,7 @@ import { A_NUMBER, type Flow, filtered, NOTHING_KNOWN } from "../shell/flow.ts";
 import { judgeFlags, program, reader, readPaths } from "./reader.ts";
 
 const DIFF =
-  "-abBcdeEHilnNpPqrstTuvwyZ -# -C= -U= -F= -I= -L= -W= -x= -S= -X=< --brief --report-identical-files --context=? --unified=? " +
+  "-abBcdeEHinNpPqrstTuvwyZ -# -C= -U= -F= -I= -L= -W= -x= -S= -X=< --brief --report-identical-files --context=? --unified=? " +
   "--ed --rcs --side-by-side --width= --left-column --suppress-common-lines --show-c-function --label= --show-function-line= " +
   "--expand-tabs --initial-tab --tabsize= --recursive --no-dereference --new-file --unidirectional-new-file " +
   "--ignore-file-name-case --exclude= --exclude-from=< --starting-file= --ignore-case --ignore-tab-expansion " +
@@ -69,7 +69,7 @@ export const VIEW: ProgramTable = {
     "shows bytes",
     "-abcdfilosxvz -A= -j= -N= -t= -w=? --address-radix= --skip-bytes= --read-bytes= --format= --output-duplicates --width=?",
   ),
-  hexdump: reader("shows bytes", "-bcCdovxn= -n= -s= -v"),
+  hexdump: reader("shows bytes", "-bcCdovx -n= -s="),
   xxd: reader("shows bytes; a second operand is written", "-abdeEiupC -c= -g= -l= -s= -o= -n= -cols= -len= -seek=", {
     most: 1,
   }),

@@ -7,7 +7,7 @@ import { type Flow, NOTHING_KNOWN } from "../shell/flow.ts";
 import { readable } from "../shell/marks.ts";
 import type { Arg } from "../shell/words.ts";
 import { judgeClaudeWords } from "./claude.ts";
-import { judgeFlags, program } from "./reader.ts";
+import { judgeData, judgeFlags, program } from "./reader.ts";
 import { runText } from "./shells.ts";
 import { sweepPaths } from "./sweep.ts";
 
@@ -46,6 +46,7 @@ function unwrap(call: Invocation, table: FlagTable, options: WrapperOptions): Fl
   }
   // An unknown option may take a value: the command may begin at any later word, so each is tried for deny rules.
   if (found.unknown.length > 0) tryEach(call, call.args);
+  judgeData(call, found.operands.slice(0, options.skip ?? 0));
   const inner = found.operands.slice(options.skip ?? 0);
   const { argv, assigned } =
     options.assignments === true ? takeAssignments(call, inner) : { argv: inner, assigned: [] };
@@ -209,7 +210,11 @@ const ENV = flagTable("-iv0 -u= -C=< -S= --ignore-environment --unset= --chdir=<
 
 function env(call: Invocation): Flow | undefined {
   const { gate } = call;
-  const found = scan(call.args, ENV, false);
+  const found = scan(
+    call.args.filter((arg, index) => arg.value !== "-" || index > 0),
+    ENV,
+    false,
+  );
   judgeFlags(call, found, false);
   const split = flagValue(found, "-S", "--split-string");
   if (found.unknown.length > 0) tryEach(call, call.args);

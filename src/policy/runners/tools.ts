@@ -206,7 +206,7 @@ const NAMES_CODE: Readonly<Record<string, RegExp>> = {
   make: /^(?:--eval|-E|-I|--include-dir|-e$|--environment-overrides|-o|--old-file|-W|--what-if|--new-file)/,
   gmake: /^(?:--eval|-E|-I|--include-dir|-e$)/,
   cargo: /^(?:--config|-Z|--target-dir|--manifest-path=\/|--registry|--index|\+)/,
-  go: /^-(?:-)?(?:exec|toolexec|o|vettool|overlay|modfile|ldflags|gccgoflags|asmflags|gcflags|w)(?:=|$)/,
+  go: /^-(?:-)?(?:exec|toolexec|vettool|overlay|modfile|gccgoflags|asmflags|gcflags|w)(?:=|$)/,
   cmake: /^-(?:D(?:CMAKE_(?:\w*COMPILER\w*|\w*LAUNCHER|TOOLCHAIN\w*|PROJECT_\w*INCLUDE\w*|MAKE_PROGRAM))|P|C|E)/,
   eslint: /^--(?:rulesdir|resolve-plugins-relative-to|plugin|parser|init)(?:=|$)/,
   jest: /^--(?:testRunner|runner|resolver|globalSetup|globalTeardown|setupFiles|setupFilesAfterEnv|testEnvironment|reporters|preset|filter|transform|haste|watchPlugins)(?:=|$)/,
@@ -214,7 +214,7 @@ const NAMES_CODE: Readonly<Record<string, RegExp>> = {
   prettier: /^--plugin(?:=|$)/,
   vitest: /^--(?:globals\.setup|api\.host)(?:=|$)/,
   pytest:
-    /^(?:-p$|-p[^y]|--rootdir|-c$|--confcutdir|--basetemp|-o$|--override-ini|--import-mode|--pastebin|--junit-?xml|--debug|--log-file|--result-log|--pdbcls)/,
+    /^(?:-p$|-p[^y]|--rootdir|-c$|--confcutdir|--basetemp|-o$|--override-ini|--import-mode|--pastebin|--debug|--pdbcls)/,
   rubocop: /^(?:-r|--require|--plugin)/,
   rspec: /^(?:-r|--require|-I|-O|--options|--out|-o)(?:=|$)/,
   esbuild: /^--(?:servedir|serve|certfile)/,
@@ -255,6 +255,7 @@ function whole(call: Invocation): Flow {
     if (at >= 0) return call.walker.invoke(args.slice(at), call);
   }
   const code = Object.hasOwn(NAMES_CODE, name) ? NAMES_CODE[name] : undefined;
+  if (name === "go") judgeLinkerFlags(call);
   for (const arg of args) {
     if (code?.test(arg.value) === true)
       gate.report.review("runner.option", "This option names code or another place.", readable(arg.value));
@@ -376,4 +377,15 @@ function isReadingGo(words: readonly string[]): boolean {
   if (words[0] === "mod") return /^(?:graph|verify|why)$/.test(words[1] ?? "");
   if (words[0] === "env") return words.slice(1).every((word) => /^(?:-json|[A-Z_0-9]+)$/.test(word));
   return words.length === 1 || words[1] === "cover" || words[1] === "pprof";
+}
+
+/** `-ldflags "-s -w -X main.version=1"` only strips and sets texts; others name a linker. */
+function judgeLinkerFlags(call: Invocation): void {
+  for (const [index, arg] of call.args.entries()) {
+    const value = /^--?ldflags$/.test(arg.value)
+      ? (call.args[index + 1]?.value ?? "")
+      : /^--?ldflags=(.*)$/.exec(arg.value)?.[1];
+    if (value === undefined || /^(?:\s*(?:-s|-w|-X[ =]?['"]?[\w./-]+=[\w.:/+-]*['"]?))*\s*$/.test(value)) continue;
+    call.gate.report.review("runner.option", "This option names code or another program.", readable(value));
+  }
 }

@@ -64,7 +64,8 @@ function judgeWord(value: string, parts: readonly WordPart[] | undefined, state:
   if (/^[A-Za-z_]\w*$/.test(value)) {
     walker.unused.delete(value);
     const bound = state.get(value);
-    if (bound === undefined || /^[\d\uE001]*$/.test(bound.value)) return;
+    if ((bound === undefined && /^[a-z_]/.test(value)) || (bound !== undefined && /^[\d\uE001]*$/.test(bound.value)))
+      return;
   }
   walker.gate.report.review(RULE, REASON, value);
 }

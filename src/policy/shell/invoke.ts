@@ -20,6 +20,9 @@ export interface InvokeOptions {
   packageFolder: string | undefined;
 }
 
+/** A character beyond ASCII before the option's value begins. */
+const ODD_OPTION = /^-[^=\s]*[^\x20-\x7e\uE000-\uE005=\s]/;
+
 /** Folders whose programs are taken for the system's own. */
 const SYSTEM_PROGRAM_FOLDERS = new Set([
   "/bin",
@@ -73,6 +76,11 @@ function judgeProgram(call: Invocation): Flow {
   if (!head.plain) report.review("words.built-command", "The program's name is built from pieces.", head.raw);
   if (!isPlainAscii(head.value))
     report.review("characters.command", "The program's name holds unusual characters.", head.value);
+  for (const arg of call.args) {
+    if (arg.value.charCodeAt(0) === 45 && ODD_OPTION.test(arg.value)) {
+      report.review("characters.option", "An option's name holds unusual characters.", readable(arg.value));
+    }
+  }
   if (walker.functions.has(head.value))
     report.review("bash.function-call", "The word was given a new meaning in this call.", head.value);
   const program = findProgram(call.name);
@@ -87,6 +95,7 @@ function judgeByPath(call: Invocation, program: Program | undefined): Flow {
   const folder = head.value.slice(0, head.value.lastIndexOf("/"));
   if (program !== undefined && SYSTEM_PROGRAM_FOLDERS.has(folder)) return run(program, call);
   judgePath(gate, state.folders, { value: head.value, glob: head.glob, access: "read" });
+  if (isProjectWrapper(call, folder) && program !== undefined) return run(program, call);
   const local = localBin(call, folder);
   if (local) return program === undefined ? judgeUnknown(call) : run(program, call);
   let flow: Flow = NOTHING_KNOWN;
@@ -96,6 +105,19 @@ function judgeByPath(call: Invocation, program: Program | undefined): Flow {
   });
   gate.report.review("program.path", "A program named by a path that is not the system's.", describe(call));
   return flow;
+}
+
+/** `./gradlew` and `./mvnw`: the build tool that the project brings, as git has it. */
+function isProjectWrapper(call: Invocation, folder: string): boolean {
+  if (folder !== "." || (call.name !== "gradlew" && call.name !== "mvnw")) return false;
+  const { gate, state } = call;
+  const [at] = state.folders;
+  return (
+    at !== undefined &&
+    state.folders.length === 1 &&
+    gate.facts.gitState(`${at}/${call.name}`) === "tracked" &&
+    !gate.facts.changedByTask(`${at}/${call.name}`)
+  );
 }
 
 /** `node_modules/.bin/tsc` in a folder of the workspace is the project's own tool. */

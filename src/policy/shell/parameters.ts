@@ -85,7 +85,8 @@ function variable(name: string, state: ShellState, around: Surroundings): Expand
   if (name === "PPID") return { value: PARENT_PROCESS, glob: false };
   if (name === "IFS") return { value: " ", glob: false };
   if (NUMBER_NAMES.has(name)) return { value: NUMBER, glob: false };
-  if (HARMLESS_NAMES.has(name)) return { value: UNKNOWN, glob: true };
+  if (HARMLESS_NAMES.has(name) || name.startsWith("npm_package_") || name.startsWith("npm_lifecycle_"))
+    return { value: UNKNOWN, glob: true };
   if (name === "@" || name === "*" || /^\d+$/.test(name)) return { value: UNKNOWN, glob: true };
   const last = name
     .slice(name.lastIndexOf("_") + 1)

@@ -2,7 +2,7 @@
 import type { Redirect, Redirection, Word } from "unbash";
 import { judgePath } from "../paths/access.ts";
 import { type Flow, fixedText, NOTHING_KNOWN } from "./flow.ts";
-import { hasMark } from "./marks.ts";
+import { ENVIRONMENT, hasMark } from "./marks.ts";
 import type { ShellState } from "./state.ts";
 import type { Walker } from "./walker.ts";
 import { expandHereDocument, expandSingle } from "./words.ts";
@@ -28,6 +28,7 @@ export function judgeRedirections(
         break;
       case "HereString": {
         const value = redirection.target === undefined ? "" : expandSingle(redirection.target, state, walker).value;
+        judgeText(value, walker);
         result.stdin = textFlow(`${value}\n`);
         break;
       }
@@ -43,7 +44,19 @@ function hereDocument(redirection: Extract<Redirection, { type: "HereDoc" }>, st
   if (redirection.closing === undefined) {
     walker.gate.report.review("parse.error", "A here-document has no end line.", redirection.delimiter?.text ?? "<<");
   }
-  return textFlow(expandHereDocument(redirection.body, state, walker));
+  const text = expandHereDocument(redirection.body, state, walker);
+  judgeText(text, walker);
+  return textFlow(text);
+}
+
+function judgeText(text: string, walker: Walker): void {
+  if (text.includes(ENVIRONMENT)) {
+    walker.gate.report.review(
+      "words.environment",
+      "It shows a variable of the environment, which may hold a secret.",
+      "here-document",
+    );
+  }
 }
 
 /** Text with marks is kept: deny rules still see what is fixed in it. */

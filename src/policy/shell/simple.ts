@@ -1,7 +1,7 @@
 /** One simple command: assignments, words and redirections, in the order in which a shell treats them. */
 import type { Assignment, Command } from "unbash";
 import { judgeAssignment, judgeStandaloneAssignment } from "../environment.ts";
-import { type Flow, NOTHING_KNOWN } from "./flow.ts";
+import { both, type Flow, NOTHING_KNOWN } from "./flow.ts";
 import { invoke } from "./invoke.ts";
 import { UNKNOWN } from "./marks.ts";
 import { judgeRedirections } from "./redirections.ts";
@@ -11,6 +11,8 @@ import { type Arg, expandSingle, expandWord } from "./words.ts";
 
 export function judgeSimple(command: Command, state: ShellState, stdin: Flow | undefined, walker: Walker): Flow {
   const argv: Arg[] = [];
+  const outer = walker.outputs;
+  walker.outputs = [];
   if (command.name !== undefined) expandWord(command.name, state, walker, argv);
   for (const arg of command.args) {
     if (arg.type === "Word") expandWord(arg, state, walker, argv);
@@ -24,6 +26,7 @@ export function judgeSimple(command: Command, state: ShellState, stdin: Flow | u
   walker.checkEnd(command.end);
   walker.count(argv[0]?.value ?? assignments[0]?.text ?? "redirection");
   if (argv.length === 0) {
+    walker.outputs = outer;
     for (const [index, assignment] of assignments.entries()) {
       judgeStandaloneAssignment(assignment, values[index] ?? UNKNOWN, state, walker);
     }
@@ -41,6 +44,10 @@ export function judgeSimple(command: Command, state: ShellState, stdin: Flow | u
     walker,
     packageFolder: walker.packageFolder,
   });
+  for (const script of walker.outputs) {
+    walker.gate.report.denyOnly(() => walker.script(script, state.clone(), both(redirected.stdin, flow)));
+  }
+  walker.outputs = outer;
   if (!redirected.captured) return flow;
   return flow.network ? { ...NOTHING_KNOWN } : NOTHING_KNOWN;
 }

@@ -1,8 +1,10 @@
 /** What the gate knows of a shell at one point of a command: where it stands and what its variables hold. */
-import { NUMBER, UNKNOWN } from "./marks.ts";
+import { NETWORK, NUMBER, UNKNOWN } from "./marks.ts";
 
 const MAX_FOLDERS = 4;
 const MAX_VARIABLES = 64;
+/** Characters of one variable's value that are followed. */
+const MAX_VALUE = 1_024;
 
 export interface Binding {
   /** Text with marks for unknown pieces. */
@@ -43,6 +45,10 @@ export class ShellState {
 
   assign(name: string, binding: Binding): void {
     if (this.#overflow) return;
+    if (binding.value.length > MAX_VALUE) {
+      this.assign(name, { value: binding.value.includes(NETWORK) ? NETWORK : UNKNOWN, glob: true });
+      return;
+    }
     if (this.#variables === undefined) this.#variables = new Map();
     else if (this.#shared) this.#variables = new Map(this.#variables);
     this.#shared = false;

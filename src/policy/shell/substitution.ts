@@ -4,6 +4,9 @@ import { NETWORK, NUMBER, REVISION, UNKNOWN } from "./marks.ts";
 import type { ShellState } from "./state.ts";
 import type { Surroundings } from "./words.ts";
 
+/** Stands for files of the workspace; where it is used it counts as a pattern. */
+export const SOME_FILE = "./*";
+
 export function substituted(part: CommandExpansionPart, state: ShellState, around: Surroundings): string {
   if (part.script === undefined) {
     around.gate.report.review("parse.substitution", "A substitution cannot be read.", part.text);
@@ -14,5 +17,6 @@ export function substituted(part: CommandExpansionPart, state: ShellState, aroun
   if (flow.network) return NETWORK;
   if (flow.revision) return REVISION;
   if (flow.number) return NUMBER;
+  if (flow.names) return SOME_FILE;
   return UNKNOWN;
 }

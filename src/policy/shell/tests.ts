@@ -1,8 +1,14 @@
 /** `[[ ... ]]`: words are data, paths are only asked about; numeric operators evaluate text. */
 import type { TestExpression } from "unbash";
+import { judgePath } from "../paths/access.ts";
 import type { ShellState } from "./state.ts";
 import type { Walker } from "./walker.ts";
 import { expandSingle } from "./words.ts";
+
+/** `-f FILE` and its kin, of `test` and `[[`. */
+export function isFileTest(operator: string): boolean {
+  return /^-[abcdefghkprstuwxGLNOS]$/.test(operator) && operator !== "-a" && operator !== "-t";
+}
 
 const NUMERIC = new Set(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"]);
 
@@ -10,6 +16,9 @@ export function judgeTest(expression: TestExpression, state: ShellState, walker:
   switch (expression.type) {
     case "TestUnary": {
       const { value } = expandSingle(expression.operand, state, walker);
+      if (isFileTest(expression.operator)) {
+        judgePath(walker.gate, state.folders, { value, glob: false, access: "read" });
+      }
       if ((expression.operator === "-v" || expression.operator === "-R") && !/^\w+$/.test(value))
         subscript(expression.operand.text, walker);
       return;

@@ -30,7 +30,7 @@ const MAX_COMMANDS = 50;
 const MAX_VISITS = 400;
 /** Shell text inside shell text: `sh -c "sh -c ..."`. */
 const MAX_TEXT_DEPTH = 8;
-const MAX_NESTING = 200;
+const MAX_NESTING = 100;
 
 export class Walker implements Surroundings {
   readonly gate: Gate;
@@ -38,6 +38,7 @@ export class Walker implements Surroundings {
   readonly unused = new Map<string, string>();
   readonly functions = new Set<string>();
   packageFolder: string | undefined;
+  outputs: Script[] = [];
   /** Package scripts being judged, to notice one that calls itself. */
   readonly scripts: string[] = [];
   #commands = 0;

@@ -3,10 +3,10 @@ import type { HereDocBody, Script, Word, WordPart } from "unbash";
 import type { Gate } from "../gate.ts";
 import { expandBraces } from "./braces.ts";
 import type { Flow } from "./flow.ts";
-import { hasMark, UNKNOWN } from "./marks.ts";
+import { hasMark, NETWORK, UNKNOWN } from "./marks.ts";
 import { type Expanded, parameterValue, simpleValue } from "./parameters.ts";
 import type { ShellState } from "./state.ts";
-import { substituted } from "./substitution.ts";
+import { SOME_FILE, substituted } from "./substitution.ts";
 
 /** One argument. */
 export interface Arg {
@@ -27,11 +27,15 @@ export interface Surroundings {
   nested(script: Script | undefined, state: ShellState): Flow;
   /** Judges an arithmetic expression. */
   arithmetic(part: WordPart, state: ShellState): void;
+  /** Scripts of `>(...)` in the present command: they read what it prints or passes on. */
+  readonly outputs: Script[];
   /** A variable's value was used. */
   used(name: string): void;
 }
 
 const MAX_ALTERNATIVES = 64;
+/** Characters that expansions may add to one word: doubling a variable again and again must not grow without bound. */
+const MAX_EXPANDED = 16_384;
 
 export function expandWord(word: Word, state: ShellState, around: Surroundings, out: Arg[]): void {
   const parts = word.parts;
@@ -69,6 +73,8 @@ export function expandHereDocument(body: HereDocBody, state: ShellState, around:
 interface Expansion {
   values: string[];
   glob: boolean;
+  /** Too many alternatives: further braces are not tried. */
+  closed?: boolean;
 }
 
 function expandParts(
@@ -127,10 +133,14 @@ function append(
     case "ParameterExpansion":
       addExpanded(to, parameterValue(part, state, around), quoted);
       return;
-    case "CommandExpansion":
-      add(to, substituted(part, state, around));
+    case "CommandExpansion": {
+      const value = substituted(part, state, around);
+      if (value === SOME_FILE) to.glob = true;
+      add(to, value);
       return;
+    }
     case "ProcessSubstitution": {
+      if (part.operator === ">" && part.script !== undefined) around.outputs.push(part.script);
       const flow = around.nested(part.script, state);
       add(to, flow.network ? NETWORK_STREAM : PROCESS_STREAM);
       return;
@@ -147,9 +157,11 @@ function append(
         add(to, UNKNOWN);
         return;
       }
-      const alternatives = expandBraces(part.text);
+      const alternatives = to.closed === true ? undefined : expandBraces(part.text);
       if (alternatives === undefined || alternatives.length * to.values.length > MAX_ALTERNATIVES) {
-        add(to, UNKNOWN);
+        to.closed = true;
+        const [value = ""] = to.values;
+        to.values = [value.endsWith(UNKNOWN) ? value : value + UNKNOWN];
         return;
       }
       if (/[*?[]/.test(part.text)) to.glob = true;
@@ -172,7 +184,15 @@ function add(to: Expansion, text: string): void {
 function addExpanded(to: Expansion, expanded: Expanded, quoted: boolean): void {
   // Quotes do not matter here: a value such as `src/*.ts` stands for "one of these files", from a loop or a pipe.
   if (expanded.glob && (!quoted || /[*?[]/.test(expanded.value))) to.glob ||= /[*?[\uE000-\uE003]/.test(expanded.value);
-  add(to, expanded.value);
+  const length = to.values[0]?.length ?? 0;
+  if (length > MAX_EXPANDED && expanded.value.length > 1) collapse(to, expanded.value);
+  else add(to, expanded.value);
+}
+
+/** Gives up on the value; that it came from the network is kept. */
+function collapse(to: Expansion, added: string): void {
+  const network = added.includes(NETWORK) || to.values.some((value) => value.includes(NETWORK));
+  to.values = [network ? NETWORK : UNKNOWN];
 }
 
 function isBareExpansion(part: WordPart | undefined): boolean {
