@@ -12,8 +12,8 @@ import { setTailAside, type TornTail } from "./torn-tail.ts";
 export interface OpenLogOptions extends LogOptions {
   ownership?: Ownership;
   /**
-   * A record known to be in the log, from `task.json` (`seq`) or elsewhere: a log that ends before it has lost whole
-   * records and counts as damaged. `hash` is that line's SHA-256 and is compared when it is the last one.
+   * A record known to have been synced, from `task.json` (`seq`) or elsewhere. A log that ends before it is opened all
+   * the same and says how many records are `missing`; one that ends at it with another `hash` counts as damaged.
    */
   anchor?: { seq: number; hash?: string };
 }
@@ -22,6 +22,11 @@ export interface OpenedLog {
   log: EventLog;
   /** A torn end was set aside: append `log.recovered` before anything else. */
   recovered?: TornTail;
+  /**
+   * So many whole records up to the anchor are gone: no crash of ours does that, a person should be told. They may have
+   * been intents, so that nothing may be repeated because the log does not name it.
+   */
+  missing?: number;
 }
 
 /** Makes an empty log (0600). The folder is not synced here. Reason `exists` when there is one. */
@@ -61,9 +66,6 @@ function openDescriptor(fs: LogFs, fd: number, path: string, options: OpenLogOpt
     const { tail } = read;
     const lastSeq = tail.last?.seq ?? 0;
     const { anchor } = options;
-    if (anchor !== undefined && lastSeq < anchor.seq) {
-      return damaged(`it ends at record ${lastSeq}, but record ${anchor.seq} was written`, tail.end);
-    }
     if (anchor?.hash !== undefined && lastSeq === anchor.seq && tail.hash !== anchor.hash) {
       return damaged(`its last record ${lastSeq} is not the one that was written`, tail.end);
     }
@@ -74,7 +76,8 @@ function openDescriptor(fs: LogFs, fd: number, path: string, options: OpenLogOpt
       recovered = aside.torn;
     }
     const log = new EventLog(fs, fd, path, options, { seq: lastSeq, hash: tail.hash, size: tail.end });
-    return { ok: true, log, ...(recovered ? { recovered } : {}) };
+    const missing = Math.max(0, (anchor?.seq ?? 0) - lastSeq);
+    return { ok: true, log, ...(recovered ? { recovered } : {}), ...(missing > 0 ? { missing } : {}) };
   } catch (error) {
     return fileFailure("read the end of", path, error);
   }

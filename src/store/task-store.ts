@@ -15,6 +15,7 @@ import type { HolderInfo } from "./cwd-lock.ts";
 import type { EventInput, StoredEvent } from "./event-line.ts";
 import type { EventLog } from "./event-log.ts";
 import { type StateLayout, type TaskPaths, taskPaths } from "./layout.ts";
+import { verifyLog } from "./log-reader.ts";
 import { createEventLog, type OpenLogOptions, openEventLog } from "./open-log.ts";
 import { type TaskBusy, takeTaskLock } from "./task-lock.ts";
 import { readTaskRecord, type TaskHead, type TaskRecord, writeTaskRecord } from "./task-record.ts";
@@ -126,28 +127,65 @@ export interface OpenTask {
   onChange?: OpenLogOptions["onChange"];
 }
 
+export interface OpenedTask {
+  task: OwnedTask;
+  /** A torn end was set aside: append `log.recovered` before anything else. */
+  recovered?: TornTail;
+  /** Whole records up to the anchor that are gone; see `OpenedLog`. */
+  missing?: number;
+}
+
 /**
  * Becomes the owner of an existing task: its lock first, then its log. Reasons: `live` with the holder, `no-task`,
- * `log-damaged`, or a disk fault. `recovered`: append `log.recovered` before anything else.
+ * `log-damaged`, or a disk fault. Reads the log's end only.
  */
 export function openTask(
   layout: StateLayout,
   open: OpenTask,
   options: StoreOptions = {},
-): Result<{ task: OwnedTask; recovered?: TornTail }> | TaskBusy {
+): Result<OpenedTask> | TaskBusy {
+  const owned = takeOwnership(layout, open, options);
+  return owned.ok ? openOwned(layout.task(open.taskId), owned.lock, open, options) : owned;
+}
+
+/**
+ * `openTask` for who goes on from the whole history: under the lock, but before anything is changed, every record is
+ * checked. With damage anywhere not one byte changes, a torn end included.
+ */
+export async function openTaskVerified(
+  layout: StateLayout,
+  open: OpenTask,
+  options: StoreOptions = {},
+): Promise<Result<OpenedTask> | TaskBusy> {
+  const owned = takeOwnership(layout, open, options);
+  if (!owned.ok) return owned;
   const paths = layout.task(open.taskId);
-  const owned = takeTaskLock(paths, open.holder, options.ownership ? { ownership: options.ownership } : {});
-  if (!owned.ok) return owned.reason === "missing" ? noTask(open.taskId) : owned;
+  const verified = await verifyLog(paths.log, open.taskId);
+  if (!verified.ok) {
+    owned.lock.release();
+    return verified;
+  }
+  return openOwned(paths, owned.lock, open, options);
+}
+
+function takeOwnership(
+  layout: StateLayout,
+  open: OpenTask,
+  options: StoreOptions,
+): Result<{ lock: FileLock }> | TaskBusy {
+  const { ownership } = options;
+  const owned = takeTaskLock(layout.task(open.taskId), open.holder, ownership ? { ownership } : {});
+  return !owned.ok && owned.reason === "missing" ? noTask(open.taskId) : owned;
+}
+
+function openOwned(paths: TaskPaths, lock: FileLock, open: OpenTask, options: StoreOptions): Result<OpenedTask> {
   const opened = openEventLog(paths.log, logOptions(open, options));
   if (!opened.ok) {
-    owned.lock.release();
+    lock.release();
     return opened;
   }
-  return {
-    ok: true,
-    task: { taskId: open.taskId, paths, lock: owned.lock, log: opened.log },
-    ...(opened.recovered ? { recovered: opened.recovered } : {}),
-  };
+  const { log, ...found } = opened;
+  return { ...found, ok: true, task: { taskId: open.taskId, paths, lock, log } };
 }
 
 /** The stored record of one task; `no-task` when there is none. */

@@ -82,19 +82,26 @@ describe("a log whose end was cut off", () => {
     assert.ok(mustBeOk(await verifyLog(path, taskId)).torn > 0);
   });
 
-  test("inside whole records, known from the task's snapshot, counts as damage", async (t) => {
+  test("and is known from the task's snapshot to have been longer opens, and says how much is missing", async (t) => {
     const { taskId, folder, bytes, starts } = await sample(t, 5);
-    const path = plant(folder, bytes.subarray(0, starts[3]));
-    const opened = openEventLog(path, { taskId, anchor: { seq: 5 } });
-    assert.ok(!opened.ok && opened.reason === "log-damaged", JSON.stringify(opened));
-    assert.match(opened.message, /ends at record 3, but record 5/);
-    const verified = await verifyLog(path, taskId, { anchor: { seq: 5 } });
-    assert.equal(!verified.ok && verified.reason, "log-damaged");
+    const anchor = { seq: 5 };
+    for (const [end, missing] of [
+      [starts[3], 2],
+      [(starts[3] ?? 0) + 9, 2],
+      [bytes.length, undefined],
+    ] as const) {
+      const path = plant(folder, bytes.subarray(0, end));
+      const opened = openLog(path, { taskId, anchor });
+      opened.log.closeNow();
+      assert.equal(opened.missing, missing);
+      const verified = await verifyLog(path, taskId, { anchor });
+      assert.equal(verified.ok ? "sound" : verified.message.includes("ends at record 3"), missing ? true : "sound");
+    }
   });
 });
 
 describe("a log with a flipped bit", () => {
-  test("is never changed: in its last two lines it is not opened, before them verification finds it", async (t) => {
+  test("is never changed: in its last two lines it is not opened, before them verification finds it; without its last line end it is a torn one", async (t) => {
     const { taskId, folder, bytes, starts, hash } = await sample(t, 8);
     const secondLast = (starts[6] ?? 0) - 1;
     const lastSeqDigit = (starts[7] ?? 0) + '{"v":1,"seq":'.length;
@@ -104,11 +111,16 @@ describe("a log with a flipped bit", () => {
         const flipped = Buffer.from(bytes);
         flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
         const path = plant(folder, flipped);
-        const opened = openEventLog(path, { taskId, anchor });
-        if (opened.ok) opened.log.closeNow();
-        assert.equal(opened.ok ? "opened" : opened.reason, at >= secondLast ? "log-damaged" : "opened");
         const verified = await verifyLog(path, taskId, { anchor });
         assert.equal(verified.ok ? "sound" : verified.reason, "log-damaged");
+        const opened = openEventLog(path, { taskId, anchor });
+        if (opened.ok) opened.log.closeNow();
+        if (at === bytes.length - 1) {
+          const found = mustBeOk(opened);
+          assert.deepEqual([found.missing, found.recovered?.bytes], [1, bytes.length - (starts[7] ?? 0)]);
+          return;
+        }
+        assert.equal(opened.ok ? "opened" : opened.reason, at >= secondLast ? "log-damaged" : "opened");
         assert.deepEqual(readFileSync(path), flipped);
         assert.deepEqual(readdirSync(join(folder, "case")), ["events.jsonl"]);
       }),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { createTask, openTask, readTask } from "../../src/store/task-store.ts";
-import { holderOf, mustBeOk, newTask, newTaskId, tempLayout } from "./temp-store.ts";
+import { createTask, openTask, openTaskVerified, readTask } from "../../src/store/task-store.ts";
+import { holderOf, mustBeOk, newTask, newTaskId, note, reasonOf, tempLayout } from "./temp-store.ts";
 
 describe("the task store", () => {
   test("a new task has its record, its first event and one owner", async (t) => {
@@ -45,5 +45,33 @@ describe("the task store", () => {
     const opened = openTask(layout, { taskId, holder: holderOf(taskId) });
     assert.equal(!opened.ok && opened.reason, "no-task");
     assert.deepEqual(readdirSync(layout.tasks), []);
+  });
+
+  test("a task with damage inside and a torn end is refused by a verified opening, with not one byte changed", async (t) => {
+    const layout = tempLayout(t);
+    const task = await newTask(layout);
+    const { taskId, paths } = task;
+    mustBeOk(task.log.append([note("one"), note("two"), note("three")]));
+    mustBeOk(await task.log.close());
+    task.lock.release();
+    const open = { taskId, holder: holderOf(taskId) };
+    const sound = readFileSync(paths.log);
+
+    appendFileSync(paths.log, '{"v":1,"seq":5');
+    const recovered = mustBeOk(await openTaskVerified(layout, open));
+    assert.equal(recovered.recovered?.bytes, 14);
+    await recovered.task.log.close();
+    recovered.task.lock.release();
+    assert.deepEqual(readFileSync(paths.log), sound);
+
+    const damaged = Buffer.concat([sound, Buffer.from('{"v":1,"seq":5')]);
+    damaged[40] = 0;
+    writeFileSync(paths.log, damaged);
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const refused = await openTaskVerified(layout, open);
+      assert.equal(reasonOf(refused), "log-damaged");
+      assert.deepEqual(readFileSync(paths.log), damaged);
+      assert.equal(readdirSync(paths.folder).filter((name) => name.includes(".torn-")).length, 1);
+    }
   });
 });
