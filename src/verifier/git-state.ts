@@ -51,7 +51,8 @@ export async function gitStateFindings(
 ): Promise<VerifyFinding[]> {
   const details: string[] = [];
   const now = await headOf(repo, options);
-  if (now.branch === undefined && (since === undefined || since.branch !== undefined)) {
+  const isKnown = since?.head !== undefined || since?.branch !== undefined;
+  if (now.branch === undefined && (!isKnown || since?.branch !== undefined)) {
     details.push(
       `HEAD is detached at ${now.head?.slice(0, 12) ?? "nothing"}${since?.branch === undefined ? "" : `; at the start it was on ${short(since.branch)}`}.`,
     );

@@ -5,4 +5,5 @@ export { DEFAULT_CARRY, DEFAULT_VERIFY_TIMEOUT_MS, type FreezeInput, freezeVerif
 export { type GitHead, gitHead } from "./git-state.ts";
 export { type Proposal, proposeVerification } from "./propose.ts";
 export { type ArtifactSink, createVerifier, type Verifier, type VerifierDeps, type VerifyOptions } from "./run.ts";
+export { sweepScratch } from "./scratch.ts";
 export { type TreeId, type TreeNote, type TreeOptions, treeId } from "./tree-id.ts";

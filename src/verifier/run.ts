@@ -150,13 +150,22 @@ async function runAll(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptio
   if (!opened.ok) return asError(opened);
   const { tree } = opened;
   try {
-    report.findings.push(...tree.findings);
+    report.findings.push(...tree.findings, ...absolutePaths(spec, workspace.git.repo.root));
     const outcome = await runCommands(deps, spec, options, { ...scope, cwd: tree.cwd, isForeignModule });
     if (outcome.outcome !== "pass") report.findings.push(...leftBehind(tree));
     return outcome;
   } finally {
     await tree.remove().catch((error) => report.findings.push(notRemoved("clean worktree", error)));
   }
+}
+
+/** `node /path/of/the/workspace/check.js` runs the workspace's file wherever it is started. */
+function absolutePaths(spec: VerifySpec, root: string): VerifyFinding[] {
+  const naming = spec.commands.filter((command) => command.text.includes(root));
+  return naming.map((command) => ({
+    kind: "not-covered",
+    detail: `"${command.text}" names the workspace by its absolute path; use relative paths, so that the clean worktree is checked.`,
+  }));
 }
 
 /** Why a check may fail in a clean worktree although it passes in the workspace. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { createRedactor } from "../../src/redaction/index.ts";
 import { captureOutput, HEAD_BYTES, RING_BYTES, TAIL_CHARS } from "../../src/verifier/output.ts";
 import { createPlainText } from "../../src/verifier/plain-text.ts";
 import { createLab } from "../support/workspace.ts";
@@ -73,6 +74,43 @@ test("a secret at any cut of a long output is never shown in part", () => {
       assert.ok(done.tail.length <= TAIL_CHARS);
     }
   }
+});
+
+test("with the real redactor a coloured token and a key in pieces reach neither report nor artifact", async (t) => {
+  const lab = await createLab(t);
+  const letters = randomBytes(64).toString("hex");
+  const token = `ghp_${letters.slice(0, 36)}`;
+  const body = randomBytes(300).toString("base64");
+  const dashes = "-----";
+  const key = `${dashes}BEGIN PRIVATE KEY${dashes}\n${body.slice(0, 64)}\n${body.slice(64, 128)}\n${dashes}END PRIVATE KEY${dashes}\n`;
+  const program = `
+    const parts = [${JSON.stringify(`token: \x1b[32m${token.slice(0, 12)}\x1b[0m${token.slice(12)}\n`)}, ...${JSON.stringify(key.match(/[^]{1,7}/g))}];
+    for (const part of parts) require("node:fs").writeSync(1, part);
+    process.exit(1);`;
+  const cwd = await lab.repo({ "print.cjs": program });
+  let artifact = "";
+  const report = await bench(lab).check(
+    cwd,
+    "node print.cjs",
+    {},
+    {
+      redactor: createRedactor({ salt: "test" }),
+      artifactSink: {
+        write: async (name, text) => {
+          artifact = text;
+          return name;
+        },
+      },
+    },
+  );
+  assert.equal(report.outcome, "fail", report.message);
+  for (const text of [artifact, JSON.stringify(report)]) {
+    for (const secret of [token, token.slice(12), body.slice(0, 64), body.slice(64, 128)])
+      assert.equal(text.includes(secret), false);
+    assert.ok(text.includes("token: "));
+  }
+  assert.match(report.treeBefore, /^[0-9a-f]{40}$/);
+  assert.match(report.commands[0]?.outputSha256 ?? "", /^[0-9a-f]{64}$/);
 });
 
 test("200 MB of output cost bounded memory, are hashed whole, and keep beginning and end", async (t) => {

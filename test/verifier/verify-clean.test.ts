@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { makeCleanFolder, removeFolder } from "../../src/verifier/clean-folder.ts";
+import { freezeVerification, sweepScratch } from "../../src/verifier/index.ts";
 import { assertNoneLeft, isAlive } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { createLab, writeTree } from "../support/workspace.ts";
@@ -15,7 +16,6 @@ const CLEAN = { where: "clean" } as const;
 
 test("clean is the default in git, workspace outside it", async (t) => {
   const lab = await createLab(t);
-  const { freezeVerification } = await import("../../src/verifier/index.ts");
   const repo = await lab.repo({ "a.txt": "a\n" });
   await mkdir(join(lab.root, "plain"));
   const inGit = await freezeVerification({ commands: ["true"], cwd: repo });
@@ -353,6 +353,29 @@ test("SIGKILL of the verifying process leaves no process; the clean worktree goe
     [own, live].map((path) => path.split("/").at(-1)).sort(),
   );
   assert.equal((await lstat(own)).mode & 0o777, 0o700);
+});
+
+test("stores that nobody used for long are swept, the others stay", async (t) => {
+  const lab = await createLab(t);
+  const made = bench(lab);
+  const [old, fresh] = [await lab.repo({ "a.txt": "a\n" }), await lab.repo({ "b.txt": "b\n" })];
+  assert.equal((await made.check(old, "true")).outcome, "pass");
+  const [name = ""] = readdirSync(made.scratchDir);
+  await utimes(join(made.scratchDir, name, "objects", "info", "alternates"), 1, 1);
+  assert.equal((await made.check(fresh, "true")).outcome, "pass");
+  await made.check(fresh, "true", CLEAN);
+  assert.deepEqual(await sweepScratch(made.scratchDir), { removed: 1 });
+  assert.equal(readdirSync(made.scratchDir).includes(name), false);
+  assert.equal(readdirSync(made.scratchDir).length, 2);
+  assert.equal((await made.check(old, "true")).outcome, "pass");
+});
+
+test("a command that names the workspace by its absolute path is pointed out", async (t) => {
+  const lab = await createLab(t);
+  const cwd = await lab.repo({ "a.txt": "a\n" });
+  const report = await bench(lab).check(cwd, `test -f ${join(cwd, "a.txt")}`, CLEAN);
+  assert.equal(report.outcome, "pass");
+  assert.match(report.findings.map((one) => one.detail).join(), /absolute path/);
 });
 
 test("two removals of one folder at once both succeed, and links are not followed", async (t) => {
