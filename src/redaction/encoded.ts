@@ -1,6 +1,6 @@
 /** Texts inside the text: base64 of something readable, percent-encoded and JSON-escaped stretches. */
 import { BASE64, BASE64URL, charTable, HEX, isHex } from "./chars.ts";
-import type { Hit } from "./hit.ts";
+import type { Hit, Replaced } from "./hit.ts";
 import type { Source } from "./source.ts";
 
 /** Longest stretch that is decoded at once; a longer one is decoded piece by piece. */
@@ -10,7 +10,7 @@ const READABLE = /^[\t\n\r\x20-\x7e]*$/;
 const STRETCH = charTable("0-9A-Za-z_.~:/?#@!$&*+,;=-");
 
 /** Finds secrets in a decoded text; the scanner gives itself. */
-export type FindInside = (text: string) => Hit[];
+export type FindInside = (text: string) => Replaced[];
 
 /** Position within a group of four that the first character of base64 of ASCII may have, by code unit. */
 const FIRST = charTable("A-Za-f");
@@ -34,7 +34,7 @@ export function base64At(source: Source, start: number, find: FindInside): { hit
     if (!inside) return { checked: end };
     let to = end;
     while (to - end < 2 && source.at(to) === 61) to++;
-    const hit: Hit = { ...inside, start, end: to };
+    const hit: Hit = { kind: "", secret: "", marker: inside.marker, start, end: to };
     if (end - start >= MAX_ENCODED) hit.rest = standard >= urlSafe ? BASE64 : BASE64URL;
     return { hit, checked: to };
   }

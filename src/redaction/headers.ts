@@ -9,6 +9,8 @@ import { valueAt } from "./values.ts";
 
 /** Longest credential of a header that is read as one. */
 const MAX_CREDENTIAL = 16_384;
+const MAX_PASSWORD = 1_024;
+const MAX_LISTED = 2_048;
 const CREDENTIAL = charTable("0-9A-Za-z!#$%&*+./:=?@^_~|-");
 /** Schemes whose credential is a list of parameters up to the end of the header. */
 const LISTED = /^(?:digest|oauth|hawk|mac|aws4-hmac-sha256)$/i;
@@ -18,7 +20,9 @@ export function authorizationAt(source: Source, nameStart: number, nameEnd: numb
   const place = placeAfter(source, nameStart, nameEnd);
   if (!place || place.by === "blank" || place.by === "==") return undefined;
   let at = place.at;
-  while (at - place.at < 9 && (source.at(at) === 92 || isQuote(source.at(at)))) at++;
+  while (at - place.at < 8 && source.at(at) === 92) at++;
+  if (isQuote(source.at(at))) at++;
+  else if (at > place.at) return undefined;
   const schemeEnd = wordEnd(source, at);
   const scheme = source.text.slice(at, schemeEnd);
   if (schemeEnd > at && schemeEnd - at <= 30 && isGap(source, schemeEnd)) {
@@ -56,15 +60,9 @@ export function userOptionAt(source: Source, end: number): Hit | undefined {
   const isInQuotes = isQuote(quote);
   if (isInQuotes) at++;
   const afterMarker = markerEnd(source.slice(at, MARKER_MAX), 0);
-  let colon = afterMarker > 0 ? at + afterMarker : at;
-  while (colon - at < 256 && isPart(source.at(colon)) && source.at(colon) !== 58) colon++;
+  const colon = afterMarker > 0 ? at + afterMarker : source.skip(USER_NAME, at, 256);
   if (source.at(colon) !== 58 || colon === at) return undefined;
-  let to = colon + 1;
-  while (
-    to - colon < MAX_CREDENTIAL &&
-    (isInQuotes ? source.at(to) !== quote && source.at(to) >= 32 : isPart(source.at(to)))
-  )
-    to++;
+  const to = passwordEnd(source, colon + 1, isInQuotes ? quote : 0);
   const name = source.text.slice(at, colon);
   const password = source.text.slice(colon + 1, to);
   const isNameSecret = name.length >= 16 && afterMarker < 0 && looksRandom(name);
@@ -81,8 +79,20 @@ export function userOptionAt(source: Source, end: number): Hit | undefined {
   return isNameSecret ? { start: at, end: colon, kind: "api-key", secret: name } : undefined;
 }
 
-function isPart(code: number): boolean {
-  return code > 32 && !isQuote(code) && code !== 92 && code !== 0xa0;
+const USER_NAME = charTable("0-9A-Za-z_.@+%/=~$\\-");
+
+/** Up to the closing quote, or to the next blank, quote or backslash. */
+function passwordEnd(source: Source, start: number, quote: number): number {
+  let bare = -1;
+  let at = start;
+  for (; at - start < MAX_PASSWORD; at++) {
+    const code = source.at(at);
+    if (code === quote) return at;
+    const isPart = code > 32 && !isQuote(code) && code !== 92 && code !== 0xa0;
+    if (!isPart && bare < 0) bare = at;
+    if (!isPart && (quote === 0 || code < 32 || code === 92 || isQuote(code))) return bare;
+  }
+  return bare < 0 ? at : bare;
 }
 
 function credentialAt(source: Source, from: number, min: number, kind: string, random: boolean): Hit | undefined {
@@ -100,23 +110,25 @@ function credentialAt(source: Source, from: number, min: number, kind: string, r
 /** The parameters of a scheme such as Digest, up to the end of the line or of the string around them. */
 function listed(source: Source, from: number): Hit | undefined {
   let to = from;
-  while (to - from < 2_048) {
-    const code = source.at(to);
-    if (code === -1 || code < 32) break;
-    if (code === 39 || code === 96 || (code === 34 && source.text.charCodeAt(to - 1) !== 61 && !isInner(source, to)))
-      break;
-    if (code === 92 && source.at(to + 1) !== 34) break;
-    to += code === 92 ? 2 : 1;
+  let level = -1; // backslashes before the quotes of the parameters
+  let isInValue = false;
+  while (to - from < MAX_LISTED) {
+    let code = source.at(to);
+    let slashes = 0;
+    while (slashes < 8 && code === 92) code = source.at(to + ++slashes);
+    if (code < 32 || code === 39 || code === 96 || (slashes > 0 && code !== 34)) break;
+    if (code === 34) {
+      const opens = !isInValue && source.text.charCodeAt(to - 1) === 61;
+      if (slashes < level || (slashes <= Math.max(level, 0) && !isInValue && !opens) || (level < 0 && !opens)) break;
+      if (level < 0) level = slashes;
+      if (slashes === level) isInValue = !isInValue;
+    }
+    to += slashes + 1;
   }
   while (to > from && isSpace(source.text.charCodeAt(to - 1))) to--;
   const text = source.text.slice(from, to);
-  if (text.length < 20 || !/[=]/.test(text) || isPlaceholder(text)) return undefined;
+  if (text.length < 20 || !text.includes("=") || isPlaceholder(text)) return undefined;
   return { start: from, end: to, kind: "authorization", secret: text };
-}
-
-/** A closing quote of a parameter has a comma or a blank and another parameter after it. */
-function isInner(source: Source, at: number): boolean {
-  return source.at(at + 1) === 44;
 }
 
 function wordEnd(source: Source, from: number): number {

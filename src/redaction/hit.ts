@@ -10,6 +10,8 @@ export interface Hit {
   marker?: string;
   /** The secret is longer than what was read: characters of this class that follow are hidden too. */
   rest?: CharTable;
+  /** Its form alone gives it away, whatever stands around it. */
+  isSure?: boolean;
   /** Put around the marker: a bare number became text, and JSON has to stay JSON. */
   quote?: string;
 }

@@ -132,7 +132,7 @@ function formsOf(value: string): string[] {
     JSON.stringify(json).slice(1, -1),
     json.replace(/\//g, "\\/"),
     ...percent,
-    ...percent.map((form) => form.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase())),
+    ...percent.map((form) => form.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())),
     percentAll(value),
     value.replace(/'/g, "'\\''"),
     value.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;"),

@@ -9,7 +9,7 @@ import { type Place, placeAfter, placeAt } from "./place.ts";
 import { isNumber, isPlaceholder, isProse, looksRandom } from "./shape.ts";
 import type { Source } from "./source.ts";
 import { HOOK_WORDS, hookAt } from "./urls.ts";
-import { MAX_VALUE, type Value, valueAt } from "./values.ts";
+import { bareAt, MAX_VALUE, type Value, valueAt } from "./values.ts";
 
 /** What is read of a value before it may be turned down. */
 const HEAD = 96;
@@ -85,13 +85,19 @@ function startOfName(text: string, from: number, limit: number): number {
 }
 
 function valueHit(source: Source, name: string, secret: SecretName, place: Place): Hit | undefined {
-  let value = valueAt(source, place, HEAD);
-  let text = source.text.slice(value.start, value.end);
-  if (value.isOpen) {
-    if (!looksRandom(text) || (value.isQuoted && isProse(text))) return undefined;
-    value = valueAt(source, place, MAX_VALUE);
-    text = source.text.slice(value.start, value.end);
+  const value = valueAt(source, place, HEAD);
+  if (!value.isOpen) return judged(source, name, secret, place, value);
+  const head = source.text.slice(value.start, value.end);
+  if (looksRandom(head) && !(value.isQuoted && isProse(head))) {
+    return judged(source, name, secret, place, valueAt(source, place, MAX_VALUE));
   }
+  if (!value.isQuoted) return undefined;
+  const word = bareAt(source, value.start, place, HEAD);
+  return looksRandom(source.text.slice(word.start, word.end)) ? judged(source, name, secret, place, word) : undefined;
+}
+
+function judged(source: Source, name: string, secret: SecretName, place: Place, value: Value): Hit | undefined {
+  const text = source.text.slice(value.start, value.end);
   if (!isSecretValue({ name, secret, place, value, text })) return undefined;
   const hit: Hit = { start: value.start, end: value.end, kind: secret.kind, secret: text };
   if (value.isOpen) hit.rest = BASE64URL;
@@ -105,7 +111,7 @@ function identifiedAt(source: Source, end: number): Hit | undefined {
   if (!by) return undefined;
   const place = placeAt(end + by[0].length);
   const value: Value = valueAt(source, place, HEAD);
-  if (value.isOpen || isPlaceholder(source.text.slice(value.start, value.end))) return undefined;
+  if (value.isOpen || !value.isQuoted || isPlaceholder(source.text.slice(value.start, value.end))) return undefined;
   return { start: value.start, end: value.end, kind: "password", secret: source.text.slice(value.start, value.end) };
 }
 
@@ -113,7 +119,7 @@ function identifiedAt(source: Source, end: number): Hit | undefined {
 function jwkAt(source: Source, start: number, end: number): Hit | undefined {
   if (!/["']$/.test(source.before(start, 1))) return undefined;
   const place = placeAfter(source, start, end);
-  if (!place || place.by !== ":" || place.nameQuote === "") return undefined;
+  if (place?.by !== ":" || place.nameQuote === "") return undefined;
   const value = valueAt(source, place, HEAD);
   const text = source.text.slice(value.start, value.end);
   if (!value.isQuoted || text.length < 43 || /[^\w-]/.test(text) || !looksRandom(text)) return undefined;

@@ -4,7 +4,7 @@
  * lone begin line swallows nothing; an end line is not needed.
  */
 import { BASE64, isSpace } from "./chars.ts";
-import { type Fingerprint, fingerprint } from "./marker.ts";
+import { type Fingerprint, fingerprint, MARKER_MAX, markerEnd } from "./marker.ts";
 import { looksRandom, wordShare } from "./shape.ts";
 import type { Source } from "./source.ts";
 
@@ -123,6 +123,7 @@ export class PemReader {
   }
 
   private isBodyPart(source: Source, start: number, end: number): boolean {
+    if (source.at(end) === 91 && markerEnd(source.slice(end, MARKER_MAX), 0) > 0) return false;
     const text = source.text.slice(start, end);
     if (this.isEnded && this.taken === 0) return text.length >= 40 && looksRandom(text) && !/^[0-9a-f]+$/i.test(text);
     if (this.isEnded) return false;

@@ -1,5 +1,6 @@
 /** Where the value of a named secret stands: after `=`, `:`, in the next argument, the next attribute, the next field. */
 import { HEX, isBlank, isQuote, isSpace, KIND, WORD } from "./chars.ts";
+import { MARKER_BEFORE, MARKER_MAX } from "./marker.ts";
 import type { Source } from "./source.ts";
 
 export interface Place {
@@ -27,6 +28,13 @@ const FIELD = /^(?:[Vv]alue|VALUE|val|[Dd]efault|[Dd]efaultValue|[Ss]tringValue|
 
 export function placeAfter(source: Source, nameStart: number, nameEnd: number): Place | undefined {
   const { text } = source;
+  if (
+    nameStart > 0 &&
+    text.charCodeAt(nameStart - 1) === 93 &&
+    MARKER_BEFORE.test(source.before(nameStart, MARKER_MAX))
+  ) {
+    return undefined; // it has been judged with what the marker stands for
+  }
   const isFlag = text.charCodeAt(nameStart) === 45 && text.charCodeAt(nameStart + 1) === 45;
   const isQuery = isQueryBefore(source, nameStart);
   const place: Place = {
@@ -95,7 +103,9 @@ function afterEquals(source: Source, place: Place, sign: number, isSpaced: boole
 
 function afterColon(source: Source, place: Place, sign: number): Place | undefined {
   const next = source.at(sign + 1);
-  if (source.before(place.nameStart, 2) === "${") return at_(place, "blank", sign + 2); // ${NAME:-default}
+  if (source.before(place.nameStart, 2) === "${") {
+    return next === 45 || next === 43 || next === 61 ? at_(place, "blank", sign + 2) : undefined; // ${NAME:-default}
+  }
   if (next === 58 || next === 47) return undefined; // :: and ://
   if (next === 61) return at_(place, "=", skipSpace(source, sign + 2, false));
   let at = skipSpace(source, sign + 1, place.nameQuote !== "");

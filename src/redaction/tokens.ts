@@ -43,7 +43,9 @@ function bodyAt(source: Source, start: number, family: Family): Hit | undefined 
   if (family.random === true && !looksRandom(source.text.slice(from, head))) return undefined;
   const to = source.skip(family.body, from, MAX_TOKEN);
   const end = trimmed(source, from + family.min, to);
-  return hitOf(source, start, end, family.kind, to - from >= MAX_TOKEN ? family.body : undefined);
+  const hit = hitOf(source, start, end, family.kind, to - from >= MAX_TOKEN ? family.body : undefined);
+  hit.isSure = family.max === undefined && family.random !== true;
+  return hit;
 }
 
 /** Random text without one is next to impossible; words without one are common, and turned down fast. */
@@ -66,10 +68,11 @@ export function gluedTokenAt(source: Source, start: number, end: number): Hit | 
   const word = source.text.slice(start, end);
   let found: Hit | undefined;
   for (const family of UNDASHED) {
-    const offset = word.indexOf(family.prefix, 1);
-    if (offset < 0 || (found && found.start <= start + offset)) continue;
-    const hit = bodyAt(source, start + offset, family);
-    if (hit) found = hit;
+    for (let offset = word.indexOf(family.prefix, 1); offset > 0; offset = word.indexOf(family.prefix, offset + 1)) {
+      if (found && found.start <= start + offset) break;
+      const hit = bodyAt(source, start + offset, family);
+      if (hit) found = hit;
+    }
   }
   return found;
 }

@@ -32,7 +32,7 @@ export function valueAt(source: Source, place: Place, max: number): Value {
     if (value) return value;
     at += slashes + 1;
   }
-  return bare(source, at, place, max);
+  return bareAt(source, at, place, max);
 }
 
 /** Up to the quote with as many backslashes as the opening one has; a line end or the bound leaves it open. */
@@ -56,7 +56,8 @@ function quoted(source: Source, start: number, quote: number, slashes: number, m
 /** Characters of a bare value that need no second thought. */
 const PLAIN = charTable("0-9A-Za-z_.~!@$%^*?+/:=-");
 
-function bare(source: Source, start: number, place: Place, max: number): Value {
+/** A value without quotes, from `start` on. */
+export function bareAt(source: Source, start: number, place: Place, max: number): Value {
   const { text } = source;
   let at = start;
   let isBesideMarker = false;
