@@ -97,6 +97,11 @@ export class Driver implements DriverPort {
   /** Files that Claude's own editing tools wrote, absolute: what policy calls changed by the task. At most 10,000. */
   readonly changedPaths = new Set<string>();
 
+  /** Set while and after the driver lets go of its task; resolves when the locks are free. */
+  get closing(): Promise<void> | null {
+    return this.#letGo;
+  }
+
   get stopSignal(): AbortSignal {
     return this.#stop.signal;
   }

@@ -16,6 +16,7 @@ import { createRedactor } from "../redaction/index.ts";
 import { openStateDir, type StateLayout } from "../store/layout.ts";
 import { createWorker } from "../worker/index.ts";
 import type { Supervisor } from "./api.ts";
+import type { SupervisorDeps } from "./deps.ts";
 import { LocalSupervisor } from "./local-supervisor.ts";
 import { type Environment, readSettings } from "./settings.ts";
 
@@ -25,21 +26,31 @@ const REGISTRY = Symbol.for("pi-claude-supervisor.supervisors");
 
 /** Reasons: `bad-setting`, and why the state folder can't be used (`wrong-owner`, `wrong-mode`, `symlink`, …). */
 export async function getSupervisor(env: Environment = process.env): Promise<Result<{ supervisor: Supervisor }>> {
+  const deps = supervisorDeps(env);
+  if (!deps.ok) return deps;
+  const { root } = deps.deps.layout;
+  const supervisor = registry().get(root) ?? new LocalSupervisor(deps.deps);
+  registry().set(root, supervisor);
+  return { ok: true, supervisor };
+}
+
+/** The real outside of a supervisor: its state folder judged or made. `seams` replaces parts of it in tests. */
+export function supervisorDeps(
+  env: Environment,
+  seams: Partial<SupervisorDeps> = {},
+): Result<{ deps: SupervisorDeps }> {
   const settings = readSettings(env);
   if (!settings.ok) return settings;
   const opened = openStateDir({ env });
   if (!opened.ok) return opened;
-  const { layout } = opened;
-  const known = registry().get(layout.root);
-  if (known) return { ok: true, supervisor: known };
   const account = currentAccount();
   if (!account.ok) return account;
-  const salt = readSalt(layout);
+  const salt = readSalt(opened.layout);
   if (!salt.ok) return salt;
-  const supervisor = new LocalSupervisor({
+  const deps: SupervisorDeps = {
     env,
     settings: settings.settings,
-    layout,
+    layout: opened.layout,
     clock: systemClock,
     ids: createIds(),
     home: account.account.home,
@@ -47,9 +58,9 @@ export async function getSupervisor(env: Environment = process.env): Promise<Res
     salt: salt.salt,
     createRedactor,
     createWorker,
-  });
-  registry().set(layout.root, supervisor);
-  return { ok: true, supervisor };
+    ...seams,
+  };
+  return { ok: true, deps };
 }
 
 /** The supervisors that this process has opened so far; opens none. */

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RemainingResource, StopOutcome } from "../core/contracts/worker.ts";
+import type { RemainingResource, StopOutcome, WorkerAdapter } from "../core/contracts/worker.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { stopTree } from "../platform/containment/index.ts";
@@ -13,6 +13,12 @@ import { projectGuidance } from "./repository.ts";
 import { linkWorker } from "./worker-link.ts";
 
 type EffectOf<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
+
+/** An interrupt is answered within 20 ms (2.1.268); a worker that takes longer than this does not listen. */
+const INTERRUPT_MS = 2_000;
+/** Then the end of its input will hardly move it: TERM follows soon. */
+const DEAF_EXIT_MS = 1_000;
+const INCIDENT_GRACE_MS = 2_000;
 
 /** After a stop overtook the spawn nothing more may start. */
 function stillWanted(port: DriverPort, workerId: string): boolean {
@@ -159,10 +165,27 @@ export async function endWorker(port: DriverPort, effect: EffectOf<"end-worker">
   const { worker } = port;
   if (!worker) return;
   port.record({ type: "worker.ending", data: { why: effect.why } });
-  /* The end of input alone does not end a turn (2.1.268): it is interrupted first. */
-  const inTurn = port.state.turn.kind !== "idle" && port.state.turn.kind !== "none";
-  if (inTurn && worker.capabilities.interrupt && effect.why !== "quit") await worker.interrupt();
-  await worker.pause(effect.exitMs);
+  if (effect.why === "incident") {
+    await worker.stop({ kind: "graceful", graceMs: INCIDENT_GRACE_MS });
+    return;
+  }
+  const { kind } = port.state.turn;
+  const atRest = kind === "idle" || kind === "none" || kind === "waiting" || effect.why === "quit";
+  const exitMs = atRest || (await leavesTurn(port, worker)) ? effect.exitMs : DEAF_EXIT_MS;
+  await worker.pause(exitMs);
+}
+
+/** The end of input alone does not end a turn (2.1.268): it is interrupted first. False when the worker does not answer. */
+async function leavesTurn(port: DriverPort, worker: WorkerAdapter): Promise<boolean> {
+  if (!worker.capabilities.interrupt) return true;
+  let cancel = (): void => undefined;
+  const late = new Promise<boolean>((resolve) => {
+    cancel = port.deps.clock.setTimer(INTERRUPT_MS, () => resolve(false));
+  });
+  const answered = worker.interrupt().then((outcome) => outcome.ok);
+  const left = await Promise.race([answered, late]);
+  cancel();
+  return left;
 }
 
 /** Ends what an exited worker left behind, and proves it. */

@@ -43,6 +43,12 @@ export class Scope {
     return driver;
   }
 
+  /** The driver of a task that this process owns and goes on owning: one that is letting go is waited for. */
+  async driver(taskId: string): Promise<Driver | undefined> {
+    await this.drivers.get(taskId)?.closing;
+    return this.drivers.get(taskId);
+  }
+
   liveView(taskId: string): TaskView | null {
     const driver = this.drivers.get(taskId);
     return driver ? viewOf(driver.state, driver.task.paths.log, this.deps.clock.mono()) : null;
@@ -57,8 +63,8 @@ export class Scope {
   }
 
   /** The driver of a task that this process owns and whose state takes the command; else why not. */
-  owned(taskId: string, command: PersonCommand): Result<{ driver: Driver }> {
-    const driver = this.drivers.get(taskId);
+  async owned(taskId: string, command: PersonCommand): Promise<Result<{ driver: Driver }>> {
+    const driver = await this.driver(taskId);
     if (!driver) {
       const view = this.view(taskId);
       return view.ok ? notOwned(view.task) : view;

@@ -2,6 +2,7 @@
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { EventMap, StoredEvent } from "../core/events.ts";
+import { isTerminal } from "../core/machine/project.ts";
 import { initialState, type TaskSpec } from "../core/machine/state.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { bootId, identify } from "../platform/process/index.ts";
@@ -20,6 +21,7 @@ import { policyContext } from "./policy-context.ts";
 import { diskFacts } from "./policy-facts.ts";
 import { repositoryFindings } from "./repository.ts";
 import { snapshotOf } from "./snapshot.ts";
+import { readSnapshot } from "./stored-task.ts";
 
 export interface Started {
   task: OwnedTask;
@@ -124,7 +126,7 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
   const owner = ownerIdentity(deps);
   if (!owner.ok) return owner;
   const holder: HolderInfo = { ...owner.owner, taskId, since: deps.clock.now().toISOString() };
-  const locked = takeCwdLock(layout, cwd, holder);
+  const locked = await takeFolder(deps, cwd, holder);
   if (!locked.ok) return locked;
   const claimed: EventMap["owner.claimed"] = { owner: owner.owner, why: "start" };
   const made = await createTask(
@@ -153,6 +155,28 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
     ...(trust === "project" ? findings.map((line) => `Loaded from the repository: ${line}`) : []),
   ];
   return { ok: true, task: made.task, cwdLock: locked, spec, goal, events: made.events as StoredEvent[], notices };
+}
+
+/** How long a task that is over may still hold its folder, while its worker leaves (ms). */
+const LETTING_GO_MS = 8_000;
+const LOOK_MS = 50;
+
+/** The folder's lock; one that an ended task is just letting go of is waited for. Reasons: those of `takeCwdLock`. */
+async function takeFolder(
+  deps: SupervisorDeps,
+  cwd: string,
+  holder: HolderInfo,
+): Promise<ReturnType<typeof takeCwdLock>> {
+  const end = deps.clock.mono() + LETTING_GO_MS;
+  for (;;) {
+    const locked = takeCwdLock(deps.layout, cwd, holder);
+    if (locked.ok || locked.reason !== "cwd-busy" || deps.clock.mono() >= end) return locked;
+    const taskId = "holder" in locked ? locked.holder?.["taskId"] : undefined;
+    const record = typeof taskId === "string" ? readSnapshot(deps.layout, taskId) : undefined;
+    if (!record?.ok || !isTerminal(record.record.view.state) || record.record.view.state === "failed_to_stop")
+      return locked;
+    await new Promise<void>((done) => deps.clock.setTimer(LOOK_MS, done));
+  }
 }
 
 /** The working folder by its real path. Reason `cwd`. */

@@ -16,6 +16,7 @@ import { evidencePrompt, GO_ON } from "../prompts.ts";
 import { budgets } from "./budgets.ts";
 import { control, hasProcess } from "./control.ts";
 import { counters } from "./counters.ts";
+import { deadlines } from "./deadlines.ts";
 import type { Effect } from "./effects.ts";
 import { ended } from "./ended.ts";
 import { hold, roundsUsedUp } from "./hold.ts";
@@ -209,11 +210,8 @@ function next(state: TaskState, effects: Effect[]): Step {
   }
   if (isActive(v)) return { state, effects };
   if (w.kind === "gone" && state.resources.length === 0 && state.hold?.fault !== true) {
-    const waits =
-      state.turn.kind === "waiting" ||
-      state.prompts.goOn ||
-      (state.hold !== null && w.reason?.startsWith("worker-exit") === false);
-    if ((w.why === "unexpected" && !waits) || w.why === "start-failed")
+    const asked = state.hold !== null && w.reason?.startsWith("worker-exit") === false;
+    if ((w.why === "unexpected" && !asked) || w.why === "start-failed")
       return { state, effects: [...effects, failed(w)] };
   }
   if (spec.mode === "auto" && wantsVerification(state)) {
@@ -283,13 +281,15 @@ function watchdog(state: TaskState, name: string): Effect[] {
       record({ type: "stop.requested", data: { by: "watchdog", kind: "graceful", reason, end: "failed", cause } }),
     ];
   };
+  const { what, length = 0 } = deadlines(state).find((deadline) => deadline.name === name) ?? {};
+  const spent = duration(length);
   switch (name) {
     case "quiet":
-      return stopBy("stalled-no-result", "The worker showed no sign of progress and gave no result.");
+      return stopBy("stalled-no-result", `For ${spent} there was no ${what ?? "output"}, and no result.`);
     case "tool-cap":
-      return stopBy("tool-cap", "One tool call ran longer than any may.");
+      return stopBy("tool-cap", `${capital(what ?? "a tool call")} ran longer than the ${spent} that any may.`);
     case "wall":
-      return stopBy("wall-clock", "The task used up its time.");
+      return stopBy("wall-clock", `The task used up its time (${spent}).`);
     default:
       return [];
   }
@@ -302,6 +302,17 @@ function failed(gone: { reason: string | null; message: string | null }): Effect
     ? `Claude ended by itself (${reason.slice("worker-exit ".length)}) in the middle of the task.${said}`
     : (gone.message ?? reason);
   return record({ type: "task.failed", data: { reason, message } });
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function duration(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
+  const minutes = Math.round(ms / 60_000);
+  return minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`;
 }
 
 function incident(fault: string, detail: string, toolUseId?: string): Effect {

@@ -58,6 +58,9 @@ export function worker(state: TaskState, event: TaskEvent): TaskState {
       if (present.kind === "none" || present.kind === "wanted" || present.kind === "gone") return state;
       if (state.stop.kind !== "none") return end(state, "stop", null, null);
       if (present.kind === "ending") return end(state, present.why, null, null);
+      /* Before the handshake the start itself reports why there is no worker. */
+      if (present.kind === "spawning" || present.kind === "handshake") return state;
+      if (state.turn.kind === "waiting") return end(state, "exhausted", null, null);
       const cause = serviceError(state);
       if (cause !== null) return end(state, "unexpected", cause.reason, cause.message);
       return end(state, "unexpected", exitCode(event.data), event.data.stderrTail ?? null);
@@ -79,7 +82,7 @@ export function worker(state: TaskState, event: TaskEvent): TaskState {
 
 /** Claude exits with 1 after an error result: then the result is the cause, not the code (2.1.268). */
 function serviceError(state: TaskState): { reason: string; message: string } | null {
-  if (state.turn.kind !== "idle" && state.turn.kind !== "waiting") return null;
+  if (state.turn.kind !== "idle") return null;
   const judged = state.lastResult ? classifyResult(state.lastResult.facts) : null;
   return judged === null || judged.ok ? null : judged;
 }

@@ -12,7 +12,7 @@ export async function sendMessage(
   text: string,
 ): Promise<Result<{ promptId: string; queued: boolean }>> {
   if (text.trim() === "") return failure("empty", "Say what the worker is to be told: `/supervise send <ID> <text>`.");
-  const found = scope.owned(taskId, "send");
+  const found = await scope.owned(taskId, "send");
   if (!found.ok) return found;
   const { driver } = found;
   const stored = driver.redactor.text(text);

@@ -26,11 +26,8 @@ export async function recoverTask(
   taskId: string,
   options: RecoverOptions,
 ): Promise<Result<{ state: StateName }>> {
-  const owned = scope.drivers.get(taskId);
-  if (owned) {
-    if (owned.state.control.kind === "supervised" && hasProcess(owned.state)) return live(taskId);
-    return goOn(scope, owned, options, []);
-  }
+  const owned = await scope.driver(taskId);
+  if (owned) return goOn(scope, owned, options, []);
   const view = scope.view(taskId);
   if (!view.ok) return view;
   const { state, owner } = view.task;
@@ -65,6 +62,7 @@ async function goOn(
   }
   const refused = refusal(cleared.length > 0 ? { ...state, hold: null } : state, "recover");
   if (refused) return refused;
+  if (state.control.kind === "supervised" && hasProcess(state) && claim.length === 0) return live(taskId);
   if (!spec) return failure("log-damaged", `The log of task ${taskId} does not begin with its creation.`);
   const fresh = options.fresh && state.prompts.goalGiven;
   if ((fresh || !state.prompts.goalGiven) && spec.goalRedacted && driver.raw.text("goal") === undefined) {

@@ -18,7 +18,7 @@ export async function stopTask(
   kind: "graceful" | "now",
   reason: string,
 ): Promise<StopAnswer> {
-  const owned = scope.drivers.get(taskId);
+  const owned = await scope.driver(taskId);
   if (owned) return stopDriver(owned, kind, reason);
   const view = scope.view(taskId);
   if (!view.ok) return view;
@@ -61,7 +61,7 @@ async function stopDriver(driver: Driver, kind: "graceful" | "now", reason: stri
 
 /** Resolves when the worker is gone and its session can be resumed. */
 export async function pauseTask(scope: Scope, taskId: string, reason: string): Promise<Result<{ state: StateName }>> {
-  const found = scope.owned(taskId, "pause");
+  const found = await scope.owned(taskId, "pause");
   if (!found.ok) return found;
   const { driver } = found;
   if (driver.state.control.kind === "supervised") {

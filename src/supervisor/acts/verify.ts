@@ -14,7 +14,7 @@ export interface Verified {
 
 /** Answers when it has run. */
 export async function verifyTask(scope: Scope, taskId: string): Promise<Result<Verified>> {
-  const found = scope.owned(taskId, "verify");
+  const found = await scope.owned(taskId, "verify");
   if (!found.ok) return found;
   const { driver } = found;
   const before = driver.state.budgets.rounds;
