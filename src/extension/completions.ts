@@ -7,6 +7,7 @@ import { oneLine } from "../report/inert.ts";
 import type { Supervisor } from "../supervisor/api.ts";
 import { type ArgSpec, commandNames, commonFlags, type FlagSpec, isCommand, specOf } from "./parse/spec.ts";
 import { getHub, openSupervisor } from "./session-binding.ts";
+import { stateWords } from "./words-for-people.ts";
 
 export interface Completion {
   value: string;
@@ -57,7 +58,7 @@ function argItems(arg: ArgSpec, name: string, tasks: Known): Completion[] {
       return tasks.map((task) => ({
         value: task.taskId,
         label: task.taskId,
-        description: `${task.state.replaceAll("_", " ")}: ${oneLine(task.goal, 60)}`,
+        description: `${stateWords(task.state)}: ${oneLine(task.goal, 60)}`,
       }));
     case "request":
       return tasks.flatMap((task) =>

@@ -110,7 +110,8 @@ function below(standing: string, text: string): string {
 export function modeOf(ctx: ExtensionContext): HostMode {
   if ("mode" in ctx && isHostMode(ctx.mode)) return ctx.mode;
   if (!ctx.hasUI) return "print";
-  return ctx.ui.getAllThemes().length > 0 ? "tui" : "rpc";
+  const { ui } = ctx;
+  return typeof ui.getAllThemes === "function" && ui.getAllThemes().length > 0 ? "tui" : "rpc";
 }
 
 function isHostMode(value: unknown): value is HostMode {

@@ -16,8 +16,11 @@ export interface Instance {
   readonly startedAt: number;
 }
 
+/** Another version of this package may have been loaded before a `/reload`: what it left has another shape. */
+const VERSION = 1;
+
 export interface Hub {
-  readonly version: 1;
+  readonly version: typeof VERSION;
   /** The supervisor, once a command has opened it. */
   supervisor: Supervisor | undefined;
   opening: Promise<Result<{ supervisor: Supervisor }>> | undefined;
@@ -30,6 +33,8 @@ export interface Hub {
   view: { dispose(): void } | undefined;
   /** Requests whose dialog a person closed: not opened again by themselves. */
   later: Set<string>;
+  /** The log that is followed in the present session. */
+  follower: { taskId: string; stop(): void } | undefined;
   /** Our signal listeners, while a supervisor is open. */
   signals: { remove(): void } | undefined;
   /** Pi's end, once it began. */
@@ -48,8 +53,9 @@ const KEY = Symbol.for("pi-claude-supervisor");
 
 export function getHub(): Hub {
   const place = globalThis as { [KEY]?: Hub };
-  place[KEY] ??= {
-    version: 1,
+  if (place[KEY]?.version === VERSION) return place[KEY];
+  const fresh: Hub = {
+    version: VERSION,
     supervisor: undefined,
     opening: undefined,
     owner: undefined,
@@ -57,12 +63,14 @@ export function getHub(): Hub {
     waiting: [],
     view: undefined,
     later: new Set(),
+    follower: undefined,
     signals: undefined,
     quitting: undefined,
     quitSeen: false,
     over: false,
   };
-  return place[KEY];
+  place[KEY] = fresh;
+  return fresh;
 }
 
 /** `session_start`: this session is the one that people see now. */
@@ -89,6 +97,7 @@ export async function leaveSession(instance: Instance, reason: SessionShutdownEv
   if (hub.owner !== undefined && hub.owner !== instance) return;
   hub.view?.dispose();
   hub.view = undefined;
+  hub.follower?.stop();
   hub.port?.close();
   hub.port = undefined;
   hub.owner = undefined;

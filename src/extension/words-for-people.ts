@@ -1,5 +1,5 @@
 /** How states, times, money and requests are said; one voice for all commands, notices and dialogs. */
-import type { StateName, WaitsFor } from "../core/machine/project.ts";
+import type { WaitsFor } from "../core/machine/project.ts";
 import { oneLine, showControls, stripControls } from "../report/inert.ts";
 import type { RequestView, TaskView } from "../supervisor/api.ts";
 
@@ -28,8 +28,8 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
-export function stateWords(state: StateName | "unreadable"): string {
-  return state.replaceAll("_", " ");
+export function stateWords(state: string): string {
+  return state === "human_required" ? "waits for a person" : state.replaceAll("_", " ");
 }
 
 /** Who has to do what next, or null when nobody has to. */
@@ -67,9 +67,12 @@ export function callText(toolName: string, input: unknown): string {
   const subject = ["command", "file_path", "path", "notebook_path", "url", "query", "pattern", "plan"]
     .map((key) => fields[key])
     .find((value) => typeof value === "string");
-  if (subject !== undefined && (toolName === "Bash" || Object.keys(fields).length === 1)) return showControls(subject);
-  if (toolName === "Bash" && subject === undefined) return showControls(json(input));
-  return showControls(json(input));
+  if (toolName !== "Bash")
+    return showControls(subject !== undefined && Object.keys(fields).length === 1 ? subject : json(input));
+  const { command, description: _said, ...others } = fields;
+  if (typeof command !== "string") return showControls(json(input));
+  const more = Object.keys(others).length === 0 ? "" : `\nwith ${JSON.stringify(others)}`;
+  return showControls(`${command}${more}`);
 }
 
 /** One line about a call, for lists and notices. */

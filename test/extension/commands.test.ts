@@ -414,6 +414,29 @@ describe("log", () => {
   });
 });
 
+test("a followed log stands in a widget, and goes with the same command or with the session", async () => {
+  let signalled: AbortSignal | undefined;
+  const follow: Supervisor["follow"] = (id, since, onEvent, signal) => {
+    signalled = signal;
+    const event = { v: 1 as const, seq: since, taskId: id, workerId: null, at: "2026-01-01T00:00:00.000Z", mono: 0 };
+    onEvent({ ...event, type: "worker.text", data: { preview: "hi" }, prev: "" });
+    return new Promise((resolve) => signal.addEventListener("abort", () => resolve({ ok: true })));
+  };
+  const hub = hubWith(fakeSupervisor({ follow }));
+  const session = fakeSession("rpc");
+  const port = openPort(session.ctx);
+  await runCommand("log t-1 --follow", "/", port);
+  assert.deepEqual(session.widgets.get("supervise-log"), ["1 00:00:00 worker.text preview=hi"]);
+  await runCommand("log t-1 --follow", "/", port);
+  assert.equal(session.widgets.get("supervise-log"), undefined);
+  assert.equal(signalled?.aborted, true);
+  await runCommand("log t-1 --follow", "/", port);
+  assert.equal(signalled?.aborted, false);
+  hub.follower?.stop();
+  assert.equal(signalled?.aborted, true);
+  assert.equal(hub.follower, undefined);
+});
+
 describe("report", () => {
   test("writes a page where it was asked to, relative to Pi's folder", async () => {
     const folder = mkdtempSync(join(tmpdir(), "report-"));
@@ -442,7 +465,7 @@ describe("status", () => {
     ];
     const ran = await run("status t-1", "rpc", supervisor);
     const text = ran.session.notices[0]?.text ?? "";
-    assert.match(text, /^t-1: human required/);
+    assert.match(text, /^t-1: waits for a person/);
     assert.match(text, /\/supervise approve r-1/);
     assert.match(text, /rm <U\+001B>\[8mhidden/);
     assert.match(text, /Stop: \/supervise stop t-1/);

@@ -40,7 +40,11 @@ describe("completions", () => {
 
   test("say a task's state and goal, without control characters", async () => {
     const items = await complete("status ", known);
-    assert.deepEqual(items?.[0], { value: "status t-1", label: "t-1", description: "human required: Fix the parser" });
+    assert.deepEqual(items?.[0], {
+      value: "status t-1",
+      label: "t-1",
+      description: "waits for a person: Fix the parser",
+    });
   });
 
   test("do not look for tasks where none are asked for", async () => {

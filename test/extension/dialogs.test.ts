@@ -235,6 +235,11 @@ describe("the text of a dialog", () => {
     assert.doesNotMatch(title, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 
+  test("of a shell call shows what it was given beside the command", () => {
+    const input = { command: "make", description: "Build", dangerouslyDisableSandbox: true };
+    assert.match(approvalTitle(requestView({ input })), /make\nwith \{"dangerouslyDisableSandbox":true\}/);
+  });
+
   test("of a tool with several fields shows them all", () => {
     const title = approvalTitle(requestView({ toolName: "Write", input: { file_path: "/etc/x", content: "evil" } }));
     assert.match(title, /"file_path": "\/etc\/x"/);

@@ -58,7 +58,7 @@ for (const line of PI_LINES) {
 
     // The list of tasks: Enter takes the one there is, and then sends the whole.
     await terminal.type("/supervise verify ");
-    await terminal.waitFor(/→ t-\w+ +human required: Fix the parser/, WAIT);
+    await terminal.waitFor(/→ t-\w+ +waits for a person: Fix the parser/, WAIT);
     await terminal.key("Enter");
     await terminal.waitFor(/^\/supervise verify t-\w+\s*$/m, WAIT);
     await terminal.key("Enter");

@@ -14,16 +14,14 @@ const WIDGET_KEY = "supervise-log";
 const WIDGET_LINES = 10;
 const REFRESH_MS = 250;
 
-/** The one log that is followed in a UI. A session's end closes its port, and with it what it shows. */
-let following: { taskId: string; stop(): void } | undefined;
-
 export async function followLog(
   scene: Scene<"log">,
   supervisor: Supervisor,
   taskId: string,
 ): Promise<Answer | BadAnswer> {
-  const same = following?.taskId === taskId;
-  following?.stop();
+  const { hub } = scene;
+  const same = hub.follower?.taskId === taskId;
+  hub.follower?.stop();
   if (same) return { ok: true, fields: {}, text: `No longer following ${taskId}.` };
   const found = await supervisor.status(taskId);
   if (!found.ok) return found;
@@ -42,7 +40,7 @@ export async function followLog(
 }
 
 function inWidget(scene: Scene<"log">, supervisor: Supervisor, taskId: string, since: number): Answer {
-  const { port } = scene;
+  const { port, hub } = scene;
   const ended = new AbortController();
   const lines: string[] = [];
   const paint = throttle(REFRESH_MS, () => port.setWidget(WIDGET_KEY, lines.slice(-WIDGET_LINES)));
@@ -51,9 +49,10 @@ function inWidget(scene: Scene<"log">, supervisor: Supervisor, taskId: string, s
     ended.abort();
     paint.cancel();
     port.setWidget(WIDGET_KEY, undefined);
-    if (following?.taskId === taskId) following = undefined;
+    if (hub.follower === follower) hub.follower = undefined;
   };
-  following = { taskId, stop };
+  const follower = { taskId, stop };
+  hub.follower = follower;
   const onEvent = (event: StoredEvent) => {
     if (port.closed) {
       stop();

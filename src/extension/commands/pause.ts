@@ -9,6 +9,6 @@ export const pause: Command<"pause"> = async ({ call }, supervisor) => {
   return {
     ok: true,
     fields: { taskId, state: done.state },
-    text: `Task ${taskId} is ${stateWords(done.state)}; its session is kept. Go on: /supervise resume ${taskId}`,
+    text: `Task ${taskId}: ${stateWords(done.state)}; its session is kept. Go on: /supervise resume ${taskId}`,
   };
 };

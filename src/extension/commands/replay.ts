@@ -16,7 +16,7 @@ export const replay: Command<"replay"> = async ({ call }, supervisor) => {
   return {
     ok: true,
     fields: { taskId, state, matches, seq, differences },
-    text: `At record ${seq} task ${taskId} is ${stateWords(state)}. ${said}`,
+    text: `Task ${taskId} at record ${seq}: ${stateWords(state)}. ${said}`,
     level: matches || elsewhere ? "info" : "warning",
     exitCode: matches || elsewhere ? EXIT.done : EXIT.failed,
   };

@@ -98,7 +98,7 @@ function ended(started: StartAnswer, task: TaskView): Answer | BadAnswer {
         ok: true,
         fields,
         exitCode: EXIT.waits,
-        text: `Task ${task.taskId} waits for you (${stateWords(task.state)}).${why} ${nextStep(task) ?? ""}`.trim(),
+        text: `Task ${task.taskId} waits for you.${why} ${nextStep(task) ?? ""}`.trim(),
       };
   }
 }

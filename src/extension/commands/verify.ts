@@ -12,7 +12,7 @@ export const verify: Command<"verify"> = async ({ call, port }, supervisor) => {
   const said = safe(message);
   const text =
     outcome === "pass"
-      ? `The verification passed. ${said} Task ${taskId} is ${stateWords(state)}.`
+      ? `The verification passed. ${said} Task ${taskId}: ${stateWords(state)}.`
       : outcome === "fail"
         ? `The verification did not pass. ${said} Evidence: /supervise report ${taskId}. Tell the worker: /supervise send ${taskId} <text>`
         : `The verification could not say anything. ${said}`;

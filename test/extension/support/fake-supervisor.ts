@@ -184,6 +184,7 @@ export function hubWith(supervisor: Supervisor | undefined): Hub {
     waiting: [],
     view: undefined,
     later: new Set(),
+    follower: undefined,
     // Listeners on the test's own process are none of these tests' business.
     signals: { remove: () => undefined },
     quitting: undefined,
