@@ -4,19 +4,7 @@
  * index, refs and object database are not written to. Outside git: a content hash (content-id.ts).
  */
 import { createHash, randomBytes } from "node:crypto";
-import {
-  copyFile,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Result } from "../core/result.ts";
@@ -27,6 +15,7 @@ import { callOptions, git, nulList } from "./git.ts";
 import { clearHiddenBits, gitlinkUpdates } from "./index-honesty.ts";
 import type { Repo } from "./repo.ts";
 import { findRepo, repoOptions } from "./repo.ts";
+import { copyIndex, keepIndex, openStore, reuseIndex, type Store } from "./tree-store.ts";
 
 export interface TreeOptions {
   /**
@@ -124,7 +113,7 @@ async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOp
   const key = createHash("sha256")
     .update(hasIndex ? await readFile(indexFile) : "")
     .digest("hex");
-  const reused = await reuse(store, key, indexFile);
+  const reused = await reuseIndex(store, key, indexFile);
 
   const notes: TreeNote[] = repo.disabledFilters.map((name) => ({
     kind: "filter-off",
@@ -160,7 +149,7 @@ async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOp
   // --missing-ok: a partial clone does not have every blob, and nothing is fetched because we look.
   const written = await git(["write-tree", "--missing-ok"], run);
   if (!written.ok) return written;
-  await keep(store, key, indexFile);
+  await keepIndex(store, key, indexFile);
   const id = written.stdout.toString("utf8").trim();
   return { ok: true, id, notes: notes.slice(0, 50), repo, indexFile, options: run };
 }
@@ -202,57 +191,4 @@ async function dropNewlyIgnored(run: GitOptions, realIndex: string): Promise<Res
     input: `${drop.join("\0")}\0`,
   });
   return removed.ok ? { ok: true } : removed;
-}
-
-interface Store {
-  folder: string;
-  objects: string;
-}
-
-/** One folder per work tree: `<scratchDir>/<hash>/{objects,kept.<hash>}`. */
-async function openStore(repo: Repo, scratchDir: string): Promise<Store> {
-  const name = createHash("sha256").update(`${repo.root}\0${repo.gitDir}`).digest("hex").slice(0, 16);
-  const folder = join(scratchDir, name);
-  const objects = join(folder, "objects");
-  await mkdir(join(objects, "info"), { recursive: true, mode: 0o700 });
-  await writeFile(join(objects, "info", "alternates"), `${join(repo.commonDir, "objects")}\n`, { mode: 0o600 });
-  return { folder, objects };
-}
-
-/** Starts from the last scratch index when the real index is still the one that it was made from. */
-async function reuse(store: Store, key: string, indexFile: string): Promise<boolean> {
-  return copyIndex(join(store.folder, `kept.${key}`), indexFile).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** The name says which real index it belongs to, so that two calls at once cannot mix theirs up. */
-async function keep(store: Store, key: string, indexFile: string): Promise<void> {
-  const name = `kept.${key}`;
-  await copyIndex(indexFile, `${indexFile}.keep`);
-  await rename(`${indexFile}.keep`, join(store.folder, name));
-  for (const other of await readdir(store.folder)) {
-    const path = join(store.folder, other);
-    const old = /^kept\./.test(other) ? other !== name : /^index\./.test(other) && (await isOld(path));
-    if (old) await rm(path, { force: true });
-  }
-}
-
-/** A scratch index of a process that died: nobody works with one for an hour. */
-async function isOld(path: string): Promise<boolean> {
-  const stat = await lstat(path).catch(() => undefined);
-  return stat !== undefined && Date.now() - stat.mtimeMs > 3_600_000;
-}
-
-/**
- * A copy that is never younger than its source. git takes an entry for changed when its file is as young as the index
- * ("racy git", git 2.39 Documentation/technical/racy-git.txt); a younger copy would lose that and miss a change that was
- * made in the same clock tick.
- */
-async function copyIndex(from: string, to: string): Promise<void> {
-  const { mtimeMs } = await stat(from);
-  await copyFile(from, to);
-  const seconds = (Math.floor(mtimeMs) - 1) / 1000;
-  await utimes(to, seconds, seconds);
 }

@@ -84,7 +84,7 @@ test("with the real redactor a coloured token and a key in pieces reach neither 
   const dashes = "-----";
   const key = `${dashes}BEGIN PRIVATE KEY${dashes}\n${body.slice(0, 64)}\n${body.slice(64, 128)}\n${dashes}END PRIVATE KEY${dashes}\n`;
   const program = `
-    const parts = [${JSON.stringify(`token: \x1b[32m${token.slice(0, 12)}\x1b[0m${token.slice(12)}\n`)}, ...${JSON.stringify(key.match(/[^]{1,7}/g))}];
+    const parts = [${JSON.stringify(`token: \x1b[32m${token.slice(0, 12)}\x1b[0m${token.slice(12)}\n`)}, ...${JSON.stringify(key.match(/[\s\S]{1,7}/g))}];
     for (const part of parts) require("node:fs").writeSync(1, part);
     process.exit(1);`;
   const cwd = await lab.repo({ "print.cjs": program });
