@@ -62,7 +62,7 @@ function error(reason: NonNullable<Verdict["reason"]>, message: string): Verdict
   return { outcome: "error", reason, message };
 }
 
-/** Node 20/22 (CommonJS and ESM loaders), Bun, Deno; CPython 3 with and without `-m`. */
+/** Loaders of Node 20.20 (CommonJS and ESM) and CPython 3, with and without `-m`. */
 const MISSING = [
   /Cannot find (?:module|package) ['"]([^'"\n]+)['"]/,
   /ModuleNotFoundError: No module named ['"]([^'"\n]+)['"]/,

@@ -154,7 +154,7 @@ async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOp
   return { ok: true, id, notes: notes.slice(0, 50), repo, indexFile, options: run };
 }
 
-/** Turns git's "could not add" lines (git 2.39 to 2.51, LC_ALL=C) into notes. */
+/** Turns git's "could not add" lines (seen with git 2.39, LC_ALL=C) into notes. */
 function notAdded(stderr: string): TreeNote[] {
   const notes: TreeNote[] = [];
   for (const line of stderr.split("\n")) {
