@@ -62,7 +62,7 @@ for (const line of PI_LINES) {
     await terminal.key("Enter");
     await terminal.waitFor(/^\/supervise verify t-\w+\s*$/m, WAIT);
     await terminal.key("Enter");
-    await terminal.waitFor(/The verification passed\.[\s\S]*is completed/, WAIT);
+    await terminal.waitFor(/The verification passed\.[\s\S]*: completed\./, WAIT);
     await enter("/quit");
     await until(() => !isAlive(terminal.pid), WAIT, "Pi's end");
   });
