@@ -67,6 +67,23 @@ describe("the bound of a line", () => {
   });
 });
 
+test("only the bytes of a byte order mark are one, and only at the start", () => {
+  const good = '{"type":"a"}';
+  const cases: [string | Buffer, number, number, string[]][] = [
+    [`\ufeff${good}\n\ufeff${good}\n`, 1, 1, []],
+    [`\u00ef\u00bb\u00bf${good}\n`, 0, 1, []],
+    [Buffer.from(`\u00ef\u00bb\u00bf{"\u00ff"\n${good}\n`, "latin1"), 1, 0, ["bad-utf8"]],
+    ["\ufeff", 0, 0, []],
+    [`\ufeff\n\ufeff${good}\n`, 0, 1, []],
+  ];
+  for (const [text, messages, noise, errors] of cases) {
+    for (const size of [1, 2, 4096]) {
+      const got = read(Buffer.from(text as string), [size]);
+      assert.deepEqual([got.messages.length, got.noise, got.errors], [messages, noise, errors], String(text));
+    }
+  }
+});
+
 test("for every way of cutting a stream, messages, errors and noise are the same", () => {
   const piece = fc.oneof(
     fc.json().map((value) => `{"type":"j","v":${value}}`),

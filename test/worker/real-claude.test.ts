@@ -102,6 +102,16 @@ describe("a turn", () => {
     assert.deepEqual([result.isError, result.apiErrorStatus, result.apiError], [true, 400, "unknown"]);
   });
 
+  test("passes a model and a bound of turns on", async (t) => {
+    const { server, ready } = await scene(t);
+    server.script("main", () => bash("ls"));
+    const driven = await ready({ onHook: () => allow, input: { model: "claude-haiku-4-5", maxTurns: 2 } });
+    await driven.prompt("go");
+    const result = await driven.next("result");
+    assert.deepEqual([result.subtype, result.isError, result.terminalReason], ["error_max_turns", true, "max_turns"]);
+    assert.match(server.of("main")[0]?.body.model ?? "", /haiku/);
+  });
+
   test("reports retries of the API while Claude goes on by itself", async (t) => {
     const { server, ready } = await scene(t);
     server.script("main", [apiError(529), text("ok")]);

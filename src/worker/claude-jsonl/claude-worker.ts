@@ -116,7 +116,7 @@ export class ClaudeWorker implements WorkerAdapter {
     if (!spawned.ok) return spawned.reason === "already-started" ? spawned : this.#abandon(spawned);
     const left = Math.max(0, input.startupTimeoutMs - (this.#deps.clock.mono() - started));
     const greeted = await this.#greet(left);
-    if (greeted.ok && !this.#process.isEnding) {
+    if (greeted.ok && !this.#process.isEnding && this.#process.phase === "starting") {
       this.#process.phase = "ready";
       this.#hub.publish({ type: "ready", permissionMode: greeted.permissionMode });
       return greeted;

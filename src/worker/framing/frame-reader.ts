@@ -154,7 +154,7 @@ export class FrameReader {
 
   /** `invalid`: the line's bytes, when they are no UTF-8 and `text` is their Latin-1. */
   #line(text: string, invalid: Buffer | undefined, unfinished: boolean): void {
-    const start = this.#atStart ? this.#skipMark(text) : 0;
+    const start = this.#atStart ? this.#skipMark(text, invalid !== undefined) : 0;
     const end = text.endsWith("\r") ? text.length - 1 : text.length;
     let at = start;
     while (at < end && (text.charCodeAt(at) === BLANK || text.charCodeAt(at) === TAB)) at++;
@@ -187,10 +187,10 @@ export class FrameReader {
   }
 
   /** Dropped at the start of the stream, nowhere else. */
-  #skipMark(text: string): number {
+  #skipMark(text: string, isLatin1: boolean): number {
     this.#atStart = false;
-    if (text.startsWith("\ufeff")) return 1;
-    return text.startsWith("\xef\xbb\xbf") ? MARK_BYTES : 0;
+    const mark = isLatin1 ? "\xef\xbb\xbf" : "\ufeff";
+    return text.startsWith(mark) ? mark.length : 0;
   }
 }
 

@@ -1,6 +1,6 @@
 /** The scripted `claude` for tests: where it is, how a scenario is chosen, and the facts that it wrote. */
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -52,4 +52,12 @@ export function fakeClaude(folder: string, scenario = "obedient", options: objec
     factsOf: <F extends Fact["fact"]>(fact: F) =>
       facts().filter((entry): entry is Extract<Fact, { fact: F }> => entry.fact === fact),
   };
+}
+
+/** A scenario of your own: a list of steps (see steps.mjs). */
+export function fakeClaudeSteps(folder: string, steps: readonly object[]): Fake {
+  const fake = fakeClaude(folder);
+  const file = join(folder, `steps-${randomUUID()}.json`);
+  writeFileSync(file, JSON.stringify(steps));
+  return { ...fake, env: { ...fake.env, FAKE_CLAUDE_STEPS: file } };
 }
