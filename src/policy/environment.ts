@@ -103,5 +103,5 @@ export function judgeStandaloneAssignment(
 
 function isOwnName(name: string): boolean {
   if (/^[a-z_][a-z0-9_]*$/.test(name)) return !OBEYED_LOWER.has(name) && !name.startsWith("npm_");
-  return OWN_NAME_WORDS.has(name.slice(name.lastIndexOf("_") + 1).replace(/\d+$/, ""));
+  return /^[A-Z]\d?$/.test(name) || OWN_NAME_WORDS.has(name.slice(name.lastIndexOf("_") + 1).replace(/\d+$/, ""));
 }

@@ -29,16 +29,19 @@ export function applyToolRules(gate: Gate, tool: string): void {
  */
 function apply(gate: Gate, mark: number, subject: string, matches: (rule: PolicyRule) => boolean): void {
   let best: PolicyRule | undefined;
+  const project: PolicyRule[] = [];
   for (const rule of gate.context.rules ?? []) {
     if (!matches(rule)) continue;
-    if (rule.origin === "project") tighten(gate, mark, rule.verdict, subject, "rule.project", "A rule of the project.");
+    if (rule.origin === "project") project.push(rule);
     else if (best === undefined || isStronger(rule, best)) best = rule;
   }
-  if (best === undefined) return;
-  const limit = rank(best.verdict);
-  gate.report.forgive(mark, (finding) => finding.floor || rank(finding.verdict) <= limit);
-  if (best.verdict === "allow") gate.report.allow("rule.person", "A person's own rule allows it.");
-  else tighten(gate, mark, best.verdict, subject, "rule.person", "A person's own rule.");
+  if (best !== undefined) {
+    const limit = rank(best.verdict);
+    gate.report.forgive(mark, (finding) => finding.floor || rank(finding.verdict) <= limit);
+    if (best.verdict === "allow") gate.report.allow("rule.person", "A person's own rule allows it.");
+    else tighten(gate, mark, best.verdict, subject, "rule.person", "A person's own rule.");
+  }
+  for (const rule of project) tighten(gate, mark, rule.verdict, subject, "rule.project", "A rule of the project.");
 }
 
 function isStronger(rule: PolicyRule, than: PolicyRule): boolean {

@@ -120,6 +120,8 @@ function matches(pattern: Pattern, parts: readonly string[], start: number, glob
     const part = parts[start + index] ?? "";
     const name = wanted[index] ?? "";
     if (part === name) continue;
+    // `ls /etc/*` names no file in particular; `/etc/sha*` does.
+    if (part === "*" && !pattern.folder && start + index === parts.length - 1) return false;
     if (!glob || !couldMatch(part, name)) return false;
   }
   return true;

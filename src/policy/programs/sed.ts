@@ -90,8 +90,9 @@ class Script {
     const command = this.#peek();
     this.#at += 1;
     switch (command) {
-      case "":
       case "{":
+        return undefined;
+      case "":
       case "}":
       case "p":
       case "P":

@@ -20,6 +20,8 @@ interface WrapperOptions {
   assignments?: boolean;
   /** It changes more than how the command runs: never allowed as such. */
   asks?: string;
+  /** Its own options may follow the operands. */
+  permute?: boolean;
   /** Options whose value is shell text. */
   text?: readonly string[];
 }
@@ -37,7 +39,7 @@ export function wrapper(reason: string, options: WrapperOptions = {}): Program {
 
 function unwrap(call: Invocation, table: FlagTable, options: WrapperOptions): Flow {
   const { gate } = call;
-  const found = scan(call.args, table, false);
+  const found = scan(call.args, table, options.permute ?? false);
   judgeFlags(call, { ...found, unclear: [] }, false);
   if (options.asks !== undefined) gate.report.review(`wrapper.${call.name}`, options.asks, readable(describe(call)));
   for (const name of options.text ?? []) {
@@ -129,6 +131,7 @@ export const WRAPPERS: ProgramTable = {
     asks: "It runs with another account's rights.",
     text: ["-c", "--command"],
     skip: 1,
+    permute: true,
   }),
   runuser: wrapper("runs as another account", {
     flags: "-lmp -u= -c= -g= -G= -s= --command= --user=",
@@ -166,6 +169,7 @@ export const WRAPPERS: ProgramTable = {
     skip: 1,
     text: ["-c", "--command"],
     asks: "It creates and locks a file.",
+    permute: true,
   }),
   "systemd-run": wrapper("hands the command to the system", {
     flags: "-dGPqrSt -p= -u= -E= --user --scope --unit= --property= --setenv= --pty --wait --collect",

@@ -81,7 +81,8 @@ function judgeManager(call: Invocation): Flow {
     return runner(call_, rest, "Bun's own test runner or bundler.");
   if (RUN_VERBS.has(name)) return runVerb(call_, rest, folder);
   if (SCRIPT_VERBS.has(name)) return runScript(call, name === "t" || name === "tst" ? "test" : name, rest, folder);
-  if (name === "exec" || name === "x") return judgeNpx({ ...call, args: rest });
+  if (name === "exec" || (name === "x" && (call.name === "bun" || call.name === "npm")))
+    return judgeNpx({ ...call, args: rest });
   if (name === "dlx" || name === "create" || (name === "init" && rest.some((arg) => !arg.value.startsWith("-"))))
     return installs(call);
   if (PUBLISH_VERBS.has(name)) {

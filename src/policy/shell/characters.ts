@@ -30,11 +30,8 @@ const INVISIBLE_RANGES: readonly (readonly [number, number])[] = [
   [0xe0000, 0x10ffff], // tags, variation selectors, private use
 ];
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f\u0080-\u009f]/;
-/** Hyphens, dashes and minus signs that are not `-`, at the beginning of a word. */
-const LOOK_ALIKE_DASH = /(?:^|[\s"'=])[\u2010-\u2015\u2212\u2043\ufe58\ufe63\uff0d\u02d7\u06d4\u2796\u00af]/;
-/** Full-width and other look-alikes of characters that the shell obeys. */
-const LOOK_ALIKE_OPERATOR =
-  /[\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff5e\u037e\u201a\u2024\u2044\u2215\u2223\u01c0\u2016]/;
+/** Hyphens, dashes and minus signs that are not `-`. */
+const LOOK_ALIKE_DASH = /^[\u2010-\u2015\u2212\u2043\ufe58\ufe63\uff0d\u02d7\u06d4\u2796\u00af]\S*$/;
 
 /** Adds findings for the text of a command. Returns the text to parse: our own marks are taken out. */
 export function judgeCharacters(command: string, report: Report): string {
@@ -52,8 +49,6 @@ export function judgeCharacters(command: string, report: Report): string {
   if (hasInvisible(command)) {
     report.review("characters.invisible", "Invisible or look-alike blank characters.", "invisible character");
   }
-  if (LOOK_ALIKE_DASH.test(command))
-    report.review("characters.dash", "A word begins with a character that only looks like a dash.", "dash");
   return command.replace(/[\ue000-\uf8ff]/g, "\ufffd").replace(/\0/g, "\ufffd");
 }
 
@@ -66,9 +61,9 @@ export function hasControlCharacters(text: string): boolean {
   return /[\x00-\x1f\x7f\u0080-\u009f]/.test(text);
 }
 
-/** A command or option name must be ASCII. */
-export function isOddName(text: string): boolean {
-  return LOOK_ALIKE_OPERATOR.test(text);
+/** A word that looks like an option and is none. */
+export function beginsWithLookAlikeDash(word: string): boolean {
+  return word.charCodeAt(0) > 127 && LOOK_ALIKE_DASH.test(word);
 }
 
 function hasLongBlank(text: string): boolean {

@@ -1,6 +1,6 @@
 /** Values of `$name` and `${name...}`. */
 import type { ParameterExpansionPart, Word } from "unbash";
-import { ENVIRONMENT, NUMBER, PARENT_PROCESS, REVISION, UNKNOWN } from "./marks.ts";
+import { ENVIRONMENT, hasMark, NUMBER, PARENT_PROCESS, REVISION, UNKNOWN } from "./marks.ts";
 import type { ShellState } from "./state.ts";
 import { expandSingle, type Surroundings } from "./words.ts";
 
@@ -105,6 +105,8 @@ function defaulted(part: ParameterExpansionPart, base: Expanded, state: ShellSta
     state.assign(part.parameter, { value: UNKNOWN, glob: true });
   }
   if (operation.operator === "?" || operation.operator === ":?") return base;
+  const plainDefault = operation.operator === "-" || operation.operator === ":-";
+  if (plainDefault && base.value !== "" && !hasMark(base.value)) return base;
   const bound = state.get(part.parameter);
   if (bound !== undefined && bound.value !== "" && (operation.operator === "-" || operation.operator === ":-"))
     return bound;

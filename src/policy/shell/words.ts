@@ -2,6 +2,7 @@
 import type { HereDocBody, Script, Word, WordPart } from "unbash";
 import type { Gate } from "../gate.ts";
 import { expandBraces } from "./braces.ts";
+import { beginsWithLookAlikeDash } from "./characters.ts";
 import type { Flow } from "./flow.ts";
 import { hasMark, NETWORK, UNKNOWN } from "./marks.ts";
 import { type Expanded, parameterValue, simpleValue } from "./parameters.ts";
@@ -228,6 +229,9 @@ function tilde(value: string, state: ShellState, around: Surroundings): string {
 function checkOddities(word: Word, around: Surroundings): void {
   const text = word.text;
   const code = text.charCodeAt(0);
+  if (beginsWithLookAlikeDash(word.value)) {
+    around.gate.report.review("characters.dash", "A word begins with a character that only looks like a dash.", text);
+  }
   if (code === 61 && text.length > 1 && /^=[A-Za-z_./~$]/.test(text)) {
     around.gate.report.review("words.other-shell", "zsh would replace `=name` by the path of a program.", text);
   } else if (code === 92 || (code === 39 && text.charCodeAt(1) === 92) || (code === 34 && text.charCodeAt(1) === 92)) {
