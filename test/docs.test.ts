@@ -1,12 +1,13 @@
 /** The documents say what the code does: links, commands, flags, variables, events, states, dependencies, failure codes. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { eventRecordSchema, eventSchemas } from "../src/core/schema/events.ts";
 import { commands } from "../src/extension/commands/index.ts";
 import { commonFlags, isCommand, laterCommands, specOf } from "../src/extension/parse/spec.ts";
-import { SETTING_NAMES, SETTINGS, VARIABLE_ALIASES } from "../src/store/config-settings.ts";
+import { SETTING_NAMES, SETTINGS, type SettingName, VARIABLE_ALIASES } from "../src/store/config-settings.ts";
+import { STATE_DIR_VARIABLE } from "../src/store/layout.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const READMES = ["README.md", "README.zh-CN.md"];
@@ -16,10 +17,11 @@ const PAGES = readdirSync(join(ROOT, "docs"))
 const ALL = [...READMES, "CHANGELOG.md", "AGENTS.md", ...PAGES];
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
-const SOURCE = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes: true })
+const SOURCES = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
-  .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
-  .join("\n");
+  .map((entry) => join(entry.parentPath, entry.name))
+  .map((path) => ({ path: relative(join(ROOT, "src"), path), text: readFileSync(path, "utf8") }));
+const SOURCE = SOURCES.map(({ text }) => text).join("\n");
 
 /** The texts of fenced blocks, without their fences. */
 function codeBlocks(text: string): string[] {
@@ -158,14 +160,25 @@ describe("the README", () => {
   });
 });
 
-/** The supervisor's own reader of variables, and the one that places the state folder. */
+/** Variables of the settings that the supervisor reads somewhere, and the one that places the state folder. */
 function variablesInUse(): string[] {
-  const reader = read("src/supervisor/settings.ts");
-  const names = [...reader.matchAll(/choice\(env, "([A-Z_]+)"|\$\{PREFIX\}([A-Z_]+)/g)].map(
-    ([, one, other]) => one ?? other ?? "",
+  const code = SOURCES.filter(({ path }) => !path.startsWith("store/"))
+    .map(({ text }) => text)
+    .join("\n");
+  const taken = [...code.matchAll(/\{([^{}]*)\} = (?:\w+\.)*settings\b/g)].flatMap(
+    (match) => match[1]?.match(/\w+/g) ?? [],
   );
-  assert.ok(names.length >= 5, "the test reads no variables");
-  return [...new Set(names), "STATE_DIR"].map((name) => `PI_CLAUDE_SUPERVISOR_${name}`);
+  const used = SETTING_NAMES.filter(
+    (name) => taken.includes(name) || code.includes(`settings.${name}`) || code.includes(`settings["${name}"]`),
+  );
+  const variables = used.flatMap((name) => variableOf(name) ?? []);
+  assert.ok(variables.length >= 5, "the test finds no variables in use");
+  return [...variables, STATE_DIR_VARIABLE];
+}
+
+function variableOf(name: SettingName): string | undefined {
+  const spec = SETTINGS[name];
+  return "variable" in spec && typeof spec.variable === "string" ? spec.variable : undefined;
 }
 
 describe("a command that a page names", () => {
@@ -223,10 +236,7 @@ describe("a command that a page names", () => {
 });
 
 test("a variable that a page names exists in the sources", () => {
-  const settings = SETTING_NAMES.flatMap((name) => {
-    const spec = SETTINGS[name];
-    return "variable" in spec && typeof spec.variable === "string" ? [spec.variable] : [];
-  });
+  const settings = SETTING_NAMES.flatMap((name) => variableOf(name) ?? []);
   const literal = SOURCE.match(/PI_CLAUDE_SUPERVISOR_[A-Z]+(?:_[A-Z]+)*/g) ?? [];
   const known = new Set<string>([...settings, ...literal, ...Object.keys(VARIABLE_ALIASES), ...variablesInUse()]);
   const unknown = complaints(ALL, (text) =>
@@ -282,10 +292,17 @@ describe("docs/architecture.md", () => {
     assert.deepEqual(described.sort(), states.sort());
   });
 
-  test("has ten invariants", () => {
+  test("has ten invariants, and the tests that it names for them exist", () => {
     const part = page.slice(page.indexOf("### The ten invariants"), page.indexOf("## One pass"));
     const numbers = tableRows(part).flatMap(([first = ""]) => (/^\d+$/.test(first) ? [Number(first)] : []));
     assert.deepEqual(numbers, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    const proofs = [...part.matchAll(/`(test\/[\w/.-]+\.ts)` \(\*([^*]+)\*\)/g)];
+    assert.ok(proofs.length > 5, "the test finds no proofs");
+    const missing = proofs.filter(([, file = "", name = ""]) => !read(file).includes(name.replace(/ …$/, "")));
+    assert.deepEqual(
+      missing.map(([proof]) => proof),
+      [],
+    );
   });
 });
 
