@@ -35,6 +35,7 @@ export interface SecretRow {
   truncate_inside?: { of: string; after: number };
   markers?: "equal" | "different";
   max_ms?: number;
+  why?: string;
 }
 
 /** A random body as it stands in the raw and in the shown form; `wrapped` are its lines. */

@@ -42,6 +42,8 @@ function isStrongValue({ name, place, value, text }: Candidate): boolean {
       return isRandomOrId(text) || (value.isQuoted && !isMetavariable(text));
     case "==":
       return value.isQuoted && isRandomOrId(text);
+    case ",":
+      return isRandomOrId(text) || isPasswordLike(text);
   }
   if (value.isQuoted || place.by === "tag") return !isMetavariable(text);
   if (isMetavariable(text) && !ENVIRONMENT_NAME.test(name)) return false;

@@ -40,7 +40,7 @@ function copyObject(
   depth: number,
 ): unknown {
   if (Array.isArray(value)) {
-    return value.map((item: unknown, index) => copy(tools, item, name ?? nameBefore(value, index), open, depth + 1));
+    return value.map((item: unknown, index) => copy(tools, item, nameBefore(value, index) ?? name, open, depth + 1));
   }
   if (value instanceof Error) return copyError(tools, value, open, depth);
   if ("toJSON" in value && typeof value.toJSON === "function")
@@ -82,25 +82,32 @@ function isValueName(name: string): boolean {
   return typeof secretName(name) === "object";
 }
 
-/** In lists: the value after `--token`, after `Authorization`. */
+/** In lists: the value after `--token`, after `Authorization`; marked by a comma before the name. */
 function nameBefore(list: readonly unknown[], index: number): string | undefined {
   const before = index > 0 ? list[index - 1] : undefined;
-  if (typeof before !== "string" || before.length > 80 || !/^(?:--?)?[A-Za-z][\w.-]*$/.test(before)) return undefined;
-  return before;
+  if (typeof before !== "string" || before.length > 80 || !/^-{0,2}[A-Za-z][\w.-]*$/.test(before)) return undefined;
+  const isOption = before.startsWith("-");
+  return isOption || secretName(before) !== undefined ? `${isOption ? "" : ","}${before}` : undefined;
 }
 
 function copyString(tools: DataTools, value: string, name: string | undefined): string {
   if (name !== undefined && value.length > 0) {
     const secret = secretName(name);
-    if (secret === "authorization" || secret === "cookie") return afterPrefix(tools, `${name}: `, value);
+    if (secret === "authorization" || secret === "cookie")
+      return afterPrefix(tools, `${name.replace(",", "")}: `, value);
     if (secret && secret.strength !== "query") {
-      const place: Place = { ...placeAt(0), by: name.startsWith("-") ? "flag" : ":", nameQuote: '"' };
+      const place: Place = { ...placeAt(0), by: placeOf(name), nameQuote: '"' };
       const span = { start: 0, end: value.length, isQuoted: true, isOpen: false, next: -1 };
       if (isSecretValue({ name, secret, place, value: span, text: value })) return tools.mark(secret.kind, value);
     }
     if (/^--?(?:u|user|proxy-user)$/i.test(name)) return afterPrefix(tools, `curl ${name} `, value);
   }
   return tools.text(value);
+}
+
+function placeOf(name: string): Place["by"] {
+  if (name.startsWith(",")) return ",";
+  return name.startsWith("-") ? "flag" : ":";
 }
 
 /** Redacts the value as if the prefix stood before it. */

@@ -7,6 +7,7 @@ import { Scanner } from "./scanner.ts";
 import { redactionStream } from "./stream.ts";
 
 export { knownValues } from "./known.ts";
+export { MAX_HELD } from "./stream.ts";
 
 /** A redactor for one task. Making one costs in the order of the known values; using it is linear in the text. */
 export function createRedactor(options: RedactorOptions): Redactor {

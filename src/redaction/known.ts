@@ -103,11 +103,16 @@ function merge(found: Occurrence[], next: Occurrence): void {
   else if (next.end - last.start <= 2 * MAX_KNOWN) last.end = Math.max(last.end, next.end);
 }
 
-/** An occurrence that begins with the second character of an escape takes the whole escape: JSON stays JSON. */
+/** An occurrence that begins within an escape (`\n`, `\u000a`) takes the whole escape: JSON stays JSON. */
 function escapedStart(text: string, start: number, from: number): number {
-  let slashes = 0;
-  while (start - slashes > from && slashes < 64 && text.charCodeAt(start - slashes - 1) === 92) slashes++;
-  return slashes % 2 === 1 ? start - 1 : start;
+  for (let back = 1; back <= 5 && start - back >= from; back++) {
+    const at = start - back;
+    if (text.charCodeAt(at) !== 92) continue;
+    let slashes = 1;
+    while (at - slashes >= from && slashes < 64 && text.charCodeAt(at - slashes) === 92) slashes++;
+    return slashes % 2 === 1 && (back === 1 || text.charCodeAt(at + 1) === 117) ? at : start;
+  }
+  return start;
 }
 
 function patternsOf(values: readonly string[]): Pattern[] {

@@ -1,7 +1,7 @@
 /** Secrets that a word before them announces: names with values, headers, options, hook addresses. */
 
 import { isSecretValue } from "./accept.ts";
-import { BASE64URL, DIGIT, KIND, UNDERSCORE, WORD } from "./chars.ts";
+import { BASE64URL, DIGIT, isQuote, isSpace, KIND, UNDERSCORE, WORD } from "./chars.ts";
 import { authorizationAt, basicAt, bearerAt, userOptionAt } from "./headers.ts";
 import type { Hit } from "./hit.ts";
 import { endKey, NAME_ENDS, type SecretName, secretName } from "./names.ts";
@@ -98,11 +98,19 @@ function valueHit(source: Source, name: string, secret: SecretName, place: Place
 
 function judged(source: Source, name: string, secret: SecretName, place: Place, value: Value): Hit | undefined {
   const text = source.text.slice(value.start, value.end);
+  if (place.by === "," && isName(source, value)) return undefined;
   if (!isSecretValue({ name, secret, place, value, text })) return undefined;
   const hit: Hit = { start: value.start, end: value.end, kind: secret.kind, secret: text };
   if (value.isOpen) hit.rest = BASE64URL;
   if (place.nameQuote !== "" && place.by === ":" && !value.isQuoted && isNumber(text)) hit.quote = place.nameQuote;
   return hit;
+}
+
+/** `"password", "name": ...`: the second string is a name of its own. */
+function isName(source: Source, value: Value): boolean {
+  let at = value.end;
+  while (at - value.end < 16 && (isQuote(source.at(at)) || isSpace(source.at(at)) || source.at(at) === 92)) at++;
+  return source.at(at) === 58;
 }
 
 /** SQL: `IDENTIFIED BY '...'`. */

@@ -15,6 +15,7 @@ export interface SecretName {
 const STRONG_ENDINGS: [ending: string, kind: string][] = [
   ["password", "password"],
   ["passwd", "password"],
+  ["passwords", "password"],
   ["passwort", "password"],
   ["passphrase", "password"],
   ["passcode", "password"],
@@ -49,7 +50,6 @@ const WEAK_ENDINGS: [ending: string, kind: string][] = [
   ["token", "token"],
   ["tokens", "token"],
   ["secrets", "secret"],
-  ["passwords", "password"],
   ["apikeys", "api-key"],
   ["accesskey", "secret"],
   ["accountkey", "secret"],

@@ -4,6 +4,12 @@ import { Scanner, type Sink } from "./scanner.ts";
 import { LOOK_BEHIND } from "./source.ts";
 
 /**
+ * Most characters that a stream holds back: a value or token of 16 Ki that is still open with what may stand before
+ * it, plus an eighth before it looks again. Of ordinary text it is the last word.
+ */
+export const MAX_HELD = 24_576;
+
+/**
  * A stream that may be cut anywhere. It keeps the text from the first word that is not decided yet, and `LOOK_BEHIND`
  * characters before it. While much is held, it looks again only when an eighth more has come: the work stays linear
  * also where every chunk is one character.
