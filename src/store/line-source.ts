@@ -13,10 +13,8 @@ export interface LineSource {
    * now. Disk faults are thrown.
    */
   more(): Promise<Buffer[] | Failure | "end">;
-  /** Bytes behind the last whole line that was returned. */
-  rest(): number;
-  /** Forgets the unfinished line, so that it is read anew: its writer may have cut it off and written another. */
-  rewind(): void;
+  /** Forgets what was read and goes on from `offset`, where a line starts. */
+  seek(offset: number): void;
 }
 
 export function lineSource(handle: FileHandle, start = 0): LineSource {
@@ -52,9 +50,8 @@ export function lineSource(handle: FileHandle, start = 0): LineSource {
         used = feed + 1;
       }
     },
-    rest: () => filled - used,
-    rewind() {
-      position -= filled - used;
+    seek(offset) {
+      position = offset;
       filled = 0;
       used = 0;
     },

@@ -7,8 +7,8 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { Failure, Result } from "../core/result.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import { fileFailure } from "../platform/errno.ts";
-import { decodeLine, FIRST_PREV, type LinePlace, type StoredEvent, sha256 } from "./event-line.ts";
-import { type LineSource, lineSource } from "./line-source.ts";
+import { chainFrom, checkedBatches } from "./checked-lines.ts";
+import type { StoredEvent } from "./event-line.ts";
 import { nodeLogFs } from "./log-fs.ts";
 import { offsetOfSeq } from "./log-seek.ts";
 import { damaged, type LogTail, readTail } from "./log-tail.ts";
@@ -53,7 +53,7 @@ export function tailOfLog(path: string, taskId: string): Result<{ tail: LogTail 
 /** The records of a log in order. Damage ends the iteration with one failure item (`log-damaged`, or a disk fault). */
 export async function* readEvents(path: string, taskId: string, range: ReadRange = {}): AsyncGenerator<ReadItem, void> {
   const to = range.to ?? Number.MAX_SAFE_INTEGER;
-  for await (const item of withLog(path, (handle) => eventsOf(handle, path, taskId, range, async () => false))) {
+  for await (const item of withLog(path, (handle) => eventsOf(handle, path, taskId, range))) {
     if (item.ok && item.event.seq > to) return;
     yield item;
     if (item.ok && item.event.seq === to) return;
@@ -88,28 +88,18 @@ export async function verifyLog(
   taskId: string,
   options: { anchor?: { seq: number; hash?: string } } = {},
 ): Promise<Result<VerifiedLog>> {
-  let outcome: Result<VerifiedLog> | undefined;
   const { anchor } = options;
+  const chain = chainFrom(taskId, 0, anchor);
+  let torn = 0;
   const check = async function* (handle: FileHandle): AsyncGenerator<Failure, void> {
-    const source = lineSource(handle);
-    const chain = chainReader(taskId, 0);
-    for (let lines = await source.more(); lines !== "end"; lines = await source.more()) {
-      if (!Array.isArray(lines)) return yield lines;
-      for (const line of lines) {
-        const item = chain.next(line);
-        if (!item.ok) return yield item;
-        if (item.event.seq === anchor?.seq && anchor.hash !== undefined && chain.hash() !== anchor.hash) {
-          return yield damaged(`record ${anchor.seq} is not the one that was written`, chain.end());
-        }
-      }
-    }
-    if (anchor !== undefined && chain.seq() < anchor.seq) {
-      return yield damaged(`it ends at record ${chain.seq()}, but record ${anchor.seq} was written`, chain.end());
-    }
-    outcome = { ok: true, records: chain.seq(), bytes: chain.end(), hash: chain.hash(), torn: source.rest() };
+    for await (const batch of checkedBatches(handle, chain)) if (!batch.ok) return yield batch;
+    torn = Math.max(0, (await handle.stat()).size - chain.end());
   };
-  for await (const fault of withLog(path, check)) outcome = fault;
-  return outcome ?? damaged("it could not be read", 0);
+  for await (const fault of withLog(path, check)) return fault;
+  if (anchor !== undefined && chain.seq() < anchor.seq) {
+    return damaged(`it ends at record ${chain.seq()}, but record ${anchor.seq} was written`, chain.end());
+  }
+  return { ok: true, records: chain.seq(), bytes: chain.end(), hash: chain.hash(), torn };
 }
 
 async function* withLog<T>(
@@ -127,32 +117,19 @@ async function* withLog<T>(
   }
 }
 
-/** `wait` is asked at the end of the file: whether to look again. */
 async function* eventsOf(
   handle: FileHandle,
   path: string,
   taskId: string,
   range: ReadRange,
-  wait: () => Promise<boolean>,
+  again?: () => Promise<boolean>,
 ): AsyncGenerator<ReadItem, void> {
   const from = range.from ?? 1;
   const start = range.check === "from" && from > 1 ? startOf(path, taskId, from) : { ok: true as const, offset: 0 };
   if (!start.ok) return yield start;
-  const source: LineSource = lineSource(handle, start.offset);
-  const chain = chainReader(taskId, start.offset);
-  for (;;) {
-    const lines = await source.more();
-    if (lines === "end") {
-      if (!(await wait())) return;
-      source.rewind();
-      continue;
-    }
-    if (!Array.isArray(lines)) return yield lines;
-    for (const line of lines) {
-      const item = chain.next(line);
-      if (!item.ok) return yield item;
-      if (item.event.seq >= from) yield item;
-    }
+  for await (const batch of checkedBatches(handle, chainFrom(taskId, start.offset), again)) {
+    if (!batch.ok) return yield batch;
+    for (const event of batch.events) if (event.seq >= from) yield { ok: true, event };
   }
 }
 
@@ -167,28 +144,6 @@ function startOf(path: string, taskId: string, from: number): Result<{ offset: n
   } finally {
     if (fd !== undefined) nodeLogFs.close(fd);
   }
-}
-
-/** Checks lines one after the other; one that does not start at the file's start takes its first line as given. */
-function chainReader(taskId: string, start: number) {
-  let seq = 0;
-  let end = start;
-  let place: LinePlace = start === 0 ? { taskId, seq: 1, prev: FIRST_PREV } : { taskId };
-  let hash = FIRST_PREV;
-  return {
-    next(line: Buffer): ReadItem {
-      const event = decodeLine(line, place);
-      if (typeof event === "string") return damaged(`in record ${place.seq ?? "?"}: ${event}`, end);
-      seq = event.seq;
-      hash = sha256(line);
-      end += line.length + 1;
-      place = { taskId, seq: seq + 1, prev: hash };
-      return { ok: true, event };
-    },
-    seq: () => seq,
-    hash: () => hash,
-    end: () => end,
-  };
 }
 
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

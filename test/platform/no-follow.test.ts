@@ -71,7 +71,7 @@ describe("reading without following", () => {
       const started = performance.now();
       const outcome = readNoFollow(path, { maxBytes: 4096 });
       assert.equal(reasonOf(outcome), reason);
-      assert.ok(performance.now() - started < 1_000);
+      assert.ok(performance.now() - started < 5_000);
       assert.ok(!outcome.ok && isPlainSentence(outcome.message), JSON.stringify(outcome));
     });
   }

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { appendFileSync, readFileSync, truncateSync, unlinkSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import fc from "fast-check";
+import { chainFrom, checkedBatches } from "../../src/store/checked-lines.ts";
+import { encodeLines, FIRST_PREV } from "../../src/store/event-line.ts";
 import { nodeLogFs } from "../../src/store/log-fs.ts";
 import { followEvents, type ReadItem, readEvents, tailOfLog } from "../../src/store/log-reader.ts";
 import { offsetOfSeq } from "../../src/store/log-seek.ts";
@@ -86,6 +89,42 @@ describe("reading a range", () => {
       items.map((item) => (item.ok ? "event" : item.reason)),
       ["missing"],
     );
+  });
+});
+
+describe("a line that changes between two reads", () => {
+  const place = { at: "2026-01-02T03:04:05.000Z", mono: 1, seq: 0, prev: FIRST_PREV };
+
+  /** A file whose content is another one at each read. */
+  async function readThrough(taskId: string, contents: readonly string[]): Promise<(number | string)[]> {
+    let reads = 0;
+    const read = async (into: Buffer, offset: number, length: number, position: number) => {
+      const content = Buffer.from(contents[Math.min(reads, contents.length - 1)] ?? "");
+      reads += 1;
+      return {
+        bytesRead: content.copy(into, offset, position, Math.min(position + length, content.length)),
+        buffer: into,
+      };
+    };
+    const seen: (number | string)[] = [];
+    for await (const batch of checkedBatches({ read } as unknown as FileHandle, chainFrom(taskId, 0))) {
+      seen.push(...(batch.ok ? batch.events.map((event) => event.seq) : [batch.reason]));
+    }
+    return seen;
+  }
+
+  test("because half a record was cut off and another one written is read anew, not called damage", async () => {
+    const taskId = newTaskId();
+    const { lines } = mustBeOk(encodeLines([note("one"), note("two"), note("three")], { taskId, ...place }));
+    const [one = "", two = "", three = ""] = lines.map((line) => `${line.text}\n`);
+    const half = `${one}${JSON.stringify({ v: 1, seq: 2, taskId, half: "x".repeat(20) }).slice(0, -9)}`;
+    assert.deepEqual(await readThrough(taskId, [half, `${one}${two}${three}`]), [1, 2, 3]);
+  });
+
+  test("but stays what it is the second time is damage", async () => {
+    const taskId = newTaskId();
+    const { lines } = mustBeOk(encodeLines([note("one")], { taskId, ...place }));
+    assert.deepEqual(await readThrough(taskId, [`${lines[0]?.text}\n{}\n`]), [1, "log-damaged"]);
   });
 });
 

@@ -65,7 +65,7 @@ describe("a large log", () => {
     }
     const seek = performance.now() - started;
     t.diagnostic(`seek into 1 GiB: ${seek.toFixed(1)} ms`);
-    assert.ok(seek < 500);
+    assert.ok(seek < 2_000);
   });
 
   test("is verified within 1.2 times of reading, hashing and parsing it bare, in bounded memory", async (t) => {

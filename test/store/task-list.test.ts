@@ -167,16 +167,21 @@ describe("the list of tasks", () => {
   test("takes less than a second for ten thousand tasks, without the index and with it", async (t) => {
     const layout = layoutAt(join(memoryFolder(t), "state"));
     plantTasks(layout, 10_000);
-    const times: number[] = [];
+    const [times, cpu]: [number[], number[]] = [[], []];
     for (let pass = 0; pass < 2; pass += 1) {
-      const started = performance.now();
+      const [started, used] = [performance.now(), process.cpuUsage()];
       const list = mustBeOk(await listTasks(layout));
       times.push(Math.round(performance.now() - started));
+      const { user, system } = process.cpuUsage(used);
+      cpu.push(Math.round((user + system) / 1_000));
       assert.equal(list.tasks.length, 10_000);
       assert.equal(list.read, pass === 0 ? 10_000 : 0);
     }
-    t.diagnostic(`10,000 tasks: ${times[0]} ms without the index, ${times[1]} ms with it`);
-    assert.ok((times[1] ?? 0) < 1_000, `${times}`);
+    t.diagnostic(
+      `10,000 tasks: ${times[0]} ms without the index, ${times[1]} ms with it; cpu ${cpu[0]} and ${cpu[1]} ms`,
+    );
+    // The work, not the wait: other programs may have the machine.
+    assert.ok(Math.max(...cpu) < 1_000, `${cpu}`);
   });
 });
 
