@@ -2,6 +2,7 @@
  * The life of one contained worker process, whatever it speaks: spawn, pipes, exit, and the one way to end it
  * (interrupt, end of input, TERM, grace, kill, proof). Both transports stand on it.
  */
+import { setImmediate } from "node:timers/promises";
 import type { ContainmentRecord, StopOptions, StopOutcome, WorkerStatus } from "../core/contracts/worker.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import type { SpawnContainedInput } from "../platform/containment/index.ts";
@@ -158,6 +159,8 @@ export class WorkerProcess {
   async #watch(process: ContainedProcess, drained: Promise<void>[]): Promise<void> {
     const exit = await process.exited;
     await within(this.#deps.clock, DRAIN_MS, Promise.all(drained));
+    // After a busy spell timers fire before pipes are read: one more look at what is in them.
+    await setImmediate();
     process.stdout.destroy();
     process.stderr.destroy();
     this.#writer?.end();

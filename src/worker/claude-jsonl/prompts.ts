@@ -40,8 +40,8 @@ export class PromptLedger {
 /**
  * One user message. Claude Code 2.1.268 reads each `@path` in a prompt into it, without any hook and outside the workspace
  * too, and runs a leading `/command` (`/clear` drops the conversation). Prompts hold text that nobody typed, such as the
- * output of a failed test. `client_composed` has the text delivered as written, but without the context that Claude adds
- * to a turn (its environment, its agents), so it is only set where there is something to expand.
+ * output of a failed test. `client_composed` has the text delivered as written, but Claude's own context (its environment,
+ * its agents) then comes only after the turn's first tool call, so it is only set where there is something to expand.
  */
 export function userMessage(text: string, key: string): object {
   const expandable = text.includes("@") || text.trimStart().startsWith("/");
