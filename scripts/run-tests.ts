@@ -27,7 +27,7 @@ const LEVELS = {
   },
   e2e: { rooms: ["e2e"], suffix: ".test.ts", concurrency: 2 },
   soak: {
-    rooms: ["core", "policy", "redaction", "platform", "store", "worker", "control", "supervisor", "e2e"],
+    rooms: ["core", "policy", "redaction", "platform", "store", "worker", "verifier", "control", "supervisor", "e2e"],
     suffix: ".soak.ts",
     concurrency: 2,
   },

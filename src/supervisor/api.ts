@@ -8,6 +8,7 @@ import type { Deadline } from "../core/machine/deadlines.ts";
 import type { StateName, WaitsFor } from "../core/machine/project.ts";
 import type { RequestState, TaskState } from "../core/machine/state.ts";
 import type { Result } from "../core/result.ts";
+import type { EffectivePolicy } from "../policy/index.ts";
 
 export interface StartInput {
   goal: string;
@@ -31,6 +32,8 @@ export interface StartInput {
   verifyIn?: "clean" | "workspace";
   verifySetup?: string;
   verifyRuns?: number;
+  /** Root of the project whose `.pi/supervisor.json` counts, because Pi trusts it. */
+  trustedProject?: string;
 }
 
 export interface StartAnswer {
@@ -114,6 +117,13 @@ export interface TaskUpdate {
   after: TaskState;
 }
 
+/** One setting as it holds, and which of default, person, project, environment said so. Secrets are only `set`. */
+export interface SettingView {
+  name: string;
+  value: unknown;
+  origin: string;
+}
+
 export interface Supervisor {
   start(input: StartInput): Promise<Result<StartAnswer>>;
   status(taskId: string): Promise<Result<{ task: TaskView }>>;
@@ -153,7 +163,16 @@ export interface Supervisor {
   ): Promise<Result<{ state: StateName; matches: boolean; seq: number; differences: string[] }>>;
   /** Everything that a report is made from. */
   history(taskId: string): Promise<Result<{ view: TaskView; events: StoredEvent[]; state: TaskState }>>;
-  policyCheck(command: string, cwd: string): Promise<Result<{ decision: PolicyDecision; explanation: string }>>;
+  policyCheck(
+    command: string,
+    cwd: string,
+    trustedProject?: string,
+  ): Promise<Result<{ decision: PolicyDecision; explanation: string }>>;
+  /** The policy in force for a new task in that folder, and where each setting comes from. */
+  policyShow(
+    cwd: string,
+    trustedProject?: string,
+  ): Promise<Result<{ policy: EffectivePolicy; settings: SettingView[]; notes: string[] }>>;
   /** Resolves when the task has ended or waits for a person (`-p` mode). */
   settled(taskId: string): Promise<TaskView>;
   /** Live tasks of this process. */

@@ -5,11 +5,13 @@ import type { Clock } from "../platform/clock.ts";
 import type { IdSource } from "../platform/ids.ts";
 import type { StateLayout } from "../store/layout.ts";
 import type { WorkerDeps } from "../worker/deps.ts";
-import type { Environment, Settings } from "./settings.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface SupervisorDeps {
   env: Environment;
-  settings: Settings;
+  /** Pi's agent folder, where the person's `supervisor.json` lies. */
+  agentDir: string | undefined;
   layout: StateLayout;
   clock: Clock;
   ids: IdSource;

@@ -25,6 +25,7 @@ import { RawPayloads } from "./raw.ts";
 import { confirmTree, verify } from "./run-verification.ts";
 import { endWorker, sendPrompt, spawnWorker, sweep, teardown } from "./run-worker.ts";
 import { Snapshot } from "./snapshot.ts";
+import { TextArtifacts } from "./text-artifacts.ts";
 
 export interface DriverOptions {
   deps: SupervisorDeps;
@@ -53,6 +54,7 @@ export class Driver implements DriverPort {
   readonly task: OwnedTask;
   readonly redactor: Redactor;
   readonly raw = new RawPayloads();
+  readonly artifacts: TextArtifacts;
   worker: WorkerAdapter | null = null;
   state: TaskState;
   readonly policy: PolicyContext;
@@ -77,6 +79,7 @@ export class Driver implements DriverPort {
     this.deps = options.deps;
     this.task = options.task;
     this.redactor = options.redactor;
+    this.artifacts = new TextArtifacts(options.task.paths.artifacts);
     this.state = options.state;
     this.#cwdLock = options.cwdLock;
     this.#onUpdate = options.onUpdate;

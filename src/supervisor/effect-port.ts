@@ -7,6 +7,7 @@ import type { Result } from "../core/result.ts";
 import type { OwnedTask } from "../store/task-store.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import type { RawPayloads } from "./raw.ts";
+import type { TextArtifacts } from "./text-artifacts.ts";
 
 /**
  * `written`: in the kernel. `kept`: the disk refuses for now, the record waits in memory in its place. `lost`: neither;
@@ -19,6 +20,7 @@ export interface DriverPort {
   readonly task: OwnedTask;
   readonly redactor: Redactor;
   readonly raw: RawPayloads;
+  readonly artifacts: TextArtifacts;
   readonly state: TaskState;
   /** The present worker, from its creation until its exit is recorded. */
   worker: WorkerAdapter | null;

@@ -14,23 +14,36 @@ import { createIds } from "../platform/ids.ts";
 import { readNoFollow } from "../platform/no-follow.ts";
 import { createRedactor } from "../redaction/index.ts";
 import { openStateDir, type StateLayout } from "../store/layout.ts";
+import { sweepScratch } from "../verifier/index.ts";
 import { createWorker } from "../worker/index.ts";
 import type { Supervisor } from "./api.ts";
-import type { SupervisorDeps } from "./deps.ts";
+import type { Environment, SupervisorDeps } from "./deps.ts";
 import { LocalSupervisor } from "./local-supervisor.ts";
-import { type Environment, readSettings } from "./settings.ts";
 
 export type { Supervisor } from "./api.ts";
 
 const REGISTRY = Symbol.for("pi-claude-supervisor.supervisors");
 
-/** Reasons: `bad-setting`, and why the state folder can't be used (`wrong-owner`, `wrong-mode`, `symlink`, …). */
-export async function getSupervisor(env: Environment = process.env): Promise<Result<{ supervisor: Supervisor }>> {
-  const deps = supervisorDeps(env);
+export interface SupervisorOptions {
+  /** Pi's agent folder, where the person's `supervisor.json` lies. */
+  agentDir?: string;
+}
+
+/** Reasons: why the state folder can't be used (`wrong-owner`, `wrong-mode`, `symlink`, …). */
+export async function getSupervisor(
+  env: Environment = process.env,
+  options: SupervisorOptions = {},
+): Promise<Result<{ supervisor: Supervisor }>> {
+  const deps = supervisorDeps(env, { agentDir: options.agentDir });
   if (!deps.ok) return deps;
   const { root } = deps.deps.layout;
-  const supervisor = registry().get(root) ?? new LocalSupervisor(deps.deps);
+  const known = registry().get(root);
+  if (known) return { ok: true, supervisor: known };
+  const supervisor = new LocalSupervisor(deps.deps);
   registry().set(root, supervisor);
+  /* A supervisor that was killed in the middle of a verification left a copy of the workspace behind. */
+  const scratch = deps.deps.layout.folder("scratch");
+  if (scratch.ok) void sweepScratch(scratch.path).catch(() => undefined);
   return { ok: true, supervisor };
 }
 
@@ -39,8 +52,6 @@ export function supervisorDeps(
   env: Environment,
   seams: Partial<SupervisorDeps> = {},
 ): Result<{ deps: SupervisorDeps }> {
-  const settings = readSettings(env);
-  if (!settings.ok) return settings;
   const opened = openStateDir({ env });
   if (!opened.ok) return opened;
   const account = currentAccount();
@@ -49,7 +60,7 @@ export function supervisorDeps(
   if (!salt.ok) return salt;
   const deps: SupervisorDeps = {
     env,
-    settings: settings.settings,
+    agentDir: undefined,
     layout: opened.layout,
     clock: systemClock,
     ids: createIds(),

@@ -1,6 +1,7 @@
 /** Defaults of commands.md and the bounds of what a person may set. */
 import type { TaskSpec } from "../core/machine/state.ts";
 import { failure, type Result } from "../core/result.ts";
+import type { Settings } from "../store/config.ts";
 import type { StartInput } from "./api.ts";
 
 const MINUTE = 60_000;
@@ -20,8 +21,8 @@ export const DEFAULT_LIMITS: TaskSpec["limits"] = {
 /** Milliseconds that a verification waits for the worker's leftover processes before it ends and names them. */
 export const LEFTOVER_WAIT_MS = 2 * MINUTE;
 
-/** Reason `bad-limit`. */
-export function limitsOf(input: StartInput): Result<{ limits: TaskSpec["limits"] }> {
+/** Reason `bad-limit`: a flag out of its bounds. Files and environment were judged when they were read. */
+export function limitsOf(input: StartInput, settings: Settings): Result<{ limits: TaskSpec["limits"] }> {
   const { maxRounds, maxTurns, timeoutMs, quietTimeoutMs } = input;
   const bad = [
     count("--max-rounds", maxRounds, 1, 1_000),
@@ -30,16 +31,16 @@ export function limitsOf(input: StartInput): Result<{ limits: TaskSpec["limits"]
     duration("--quiet-timeout", quietTimeoutMs),
   ].find((refused) => refused !== null);
   if (bad) return failure("bad-limit", bad);
-  const quietMs = quietTimeoutMs ?? DEFAULT_LIMITS.quietMs;
+  const quietMs = settings.quietTimeout;
   return {
     ok: true,
     limits: {
       ...DEFAULT_LIMITS,
       quietMs,
       toolQuietMs: Math.max(quietMs, DEFAULT_LIMITS.toolQuietMs),
-      wallMs: timeoutMs ?? DEFAULT_LIMITS.wallMs,
-      maxRounds: maxRounds ?? DEFAULT_LIMITS.maxRounds,
-      ...(maxTurns === undefined ? {} : { maxTurns }),
+      wallMs: settings.timeout,
+      maxRounds: settings.maxRounds,
+      ...(settings.maxTurns === undefined ? {} : { maxTurns: settings.maxTurns }),
     },
   };
 }

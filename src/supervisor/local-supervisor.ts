@@ -3,7 +3,6 @@ import type { StoredEvent } from "../core/events.ts";
 import { isTerminal, stateName } from "../core/machine/project.ts";
 import { initialState } from "../core/machine/state.ts";
 import { failure, type Result } from "../core/result.ts";
-import { explain, judge } from "../policy/index.ts";
 import { readEvents, verifyLog } from "../store/log-reader.ts";
 import { answerRequest, sendMessage } from "./acts/messages.ts";
 import { type RecoverOptions, recoverTask } from "./acts/recover.ts";
@@ -12,10 +11,8 @@ import { verifyTask } from "./acts/verify.ts";
 import type { StartAnswer, StartInput, Supervisor, TaskUpdate, TaskView } from "./api.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { advance, isSettled } from "./driver.ts";
-import { explanationText } from "./explanation.ts";
 import { followLog } from "./follow.ts";
-import { policyContext } from "./policy-context.ts";
-import { diskFacts } from "./policy-facts.ts";
+import { checkPolicy, showPolicy } from "./policy-view.ts";
 import { Scope } from "./scope.ts";
 import { stateHash } from "./snapshot.ts";
 import { startTask } from "./start.ts";
@@ -179,26 +176,12 @@ export class LocalSupervisor implements Supervisor {
     return { ok: true as const, view: found.task, events, state: advance(initialState(taskId), events) };
   }
 
-  async policyCheck(command: string, cwd: string) {
-    if (command.trim() === "")
-      return failure("empty", 'Give the command to judge: `/supervise policy check "<command>"`.');
-    const { deps } = this.#scope;
-    const verify = {
-      commands: [],
-      cwd,
-      where: "workspace" as const,
-      carry: [],
-      runs: 1,
-      envNames: [],
-      inputs: {},
-      scripts: [],
-    };
-    const context = policyContext(deps, { cwd, profile: "standard", verify });
-    const facts = diskFacts({ workspace: cwd, home: deps.home, stateDir: deps.layout.root, changed: () => new Set() });
-    const call = { toolName: "Bash", input: { command }, cwd };
-    const redactor = deps.createRedactor({ salt: deps.salt });
-    const explanation = redactor.text(explanationText(explain(call, context, facts)));
-    return { ok: true as const, decision: judge(call, context, facts), explanation };
+  policyCheck(command: string, cwd: string, trustedProject?: string) {
+    return checkPolicy(this.#scope.deps, command, cwd, trustedProject);
+  }
+
+  policyShow(cwd: string, trustedProject?: string) {
+    return showPolicy(this.#scope.deps, cwd, trustedProject);
   }
 
   async settled(taskId: string): Promise<TaskView> {

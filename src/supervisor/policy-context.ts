@@ -6,7 +6,7 @@ import type { SupervisorDeps } from "./deps.ts";
 
 export function policyContext(
   deps: Pick<SupervisorDeps, "home" | "layout">,
-  spec: Pick<TaskSpec, "cwd" | "profile" | "verify">,
+  spec: Pick<TaskSpec, "cwd" | "profile" | "verify" | "rules" | "allowedHosts">,
 ): PolicyContext {
   return {
     workspace: spec.cwd,
@@ -15,5 +15,7 @@ export function policyContext(
     protectedDirs: [join(deps.home, ".pi", "agent")],
     profile: spec.profile,
     frozenVerify: spec.verify.commands.map((command) => command.text),
+    rules: spec.rules ?? [],
+    allowedHosts: spec.allowedHosts ?? [],
   };
 }

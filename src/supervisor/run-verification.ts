@@ -33,7 +33,8 @@ export async function verify(port: DriverPort, effect: EffectOf<"verify">): Prom
     redactor,
     signal: stopSignal,
     round,
-    ...(spec.startTree === undefined ? {} : { since: { tree: spec.startTree } }),
+    artifactSink: port.artifacts,
+    ...(spec.startTree === undefined ? {} : { since: { tree: spec.startTree, ...spec.startHead } }),
   });
   return finish(port, effect, report);
 }

@@ -7,6 +7,7 @@ import type { Effect } from "../core/machine/effects.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { stopTree } from "../platform/containment/index.ts";
 import { executableDrift, findClaude, systemDeps } from "../worker/index.ts";
+import { claudePath, configOf } from "./config.ts";
 import type { DriverPort } from "./effect-port.ts";
 import type { GateKeeper } from "./gate-keeper.ts";
 import { projectGuidance } from "./repository.ts";
@@ -42,7 +43,9 @@ export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: Ef
   const synced = await port.synced();
   if (!stillWanted(port, workerId)) return;
   if (!synced.ok) return refuse(synced);
-  const found = await findClaude({ configured: deps.settings.claude, host: deps.env });
+  const loaded = configOf(deps, undefined);
+  if (!loaded.ok) return refuse(loaded);
+  const found = await findClaude({ configured: claudePath(loaded.config.settings), host: deps.env });
   if (!stillWanted(port, workerId)) return;
   if (!found.ok) return refuse(found);
   const drift = state.executable ? executableDrift(state.executable, found.executable) : undefined;

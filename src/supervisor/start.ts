@@ -11,9 +11,10 @@ import { knownValues } from "../redaction/index.ts";
 import { type CwdLock, type HolderInfo, takeCwdLock } from "../store/cwd-lock.ts";
 import { refuseOverlap } from "../store/layout.ts";
 import { createTask, type OwnedTask } from "../store/task-store.ts";
-import { freezeVerification, treeId } from "../verifier/index.ts";
+import { freezeVerification, gitHead, treeId } from "../verifier/index.ts";
 import { findClaude, workerEnvironment } from "../worker/index.ts";
 import type { StartInput } from "./api.ts";
+import { claudePath, configOf, flagsOf } from "./config.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { advance } from "./driver.ts";
 import { limitsOf } from "./limits.ts";
@@ -37,7 +38,10 @@ const MAX_GOAL_CHARS = 100_000;
 
 /** Names the reason of every refusal: `goal-missing`, `cwd`, `cwd-busy`, `verify-…`, `claude-…`, `bad-limit`, … */
 export async function startTask(deps: SupervisorDeps, input: StartInput): Promise<Result<Started>> {
-  const { settings, layout, env, ids } = deps;
+  const { layout, env, ids } = deps;
+  const loaded = configOf(deps, input.trustedProject, flagsOf(input));
+  if (!loaded.ok) return loaded;
+  const { settings, notes } = loaded.config;
   const goal = input.goal.trim();
   if (goal === "")
     return failure("goal-missing", 'Say what is to be done: `/supervise start <goal> --verify "<command>"`.');
@@ -47,23 +51,14 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
       `The goal has ${goal.length} characters, at most ${MAX_GOAL_CHARS} are sent. Put the details into a file of the workspace and name it.`,
     );
   }
-  const mode = input.mode ?? settings.mode;
-  const transport = input.transport ?? (mode === "auto" ? "claude-jsonl" : settings.transport);
-  if (transport === "process-pipe") {
-    if (mode === "auto") {
-      return failure(
-        "transport",
-        "Automatic mode needs the gate of claude-jsonl; leave --transport out, or use --mode manual.",
-      );
-    }
-    if (input.ungated === undefined) {
-      return failure(
-        "ungated",
-        "The process-pipe transport has no gate: every tool decision would be Claude's own settings'. Say --ungated if that is what you want, or use claude-jsonl.",
-      );
-    }
+  const { mode, transport } = settings;
+  if (transport === "process-pipe" && input.ungated === undefined) {
+    return failure(
+      "ungated",
+      "The process-pipe transport has no gate: every tool decision would be Claude's own settings'. Say --ungated if that is what you want, or use claude-jsonl.",
+    );
   }
-  const limits = limitsOf(input);
+  const limits = limitsOf(input, settings);
   if (!limits.ok) return limits;
   const folder = workingFolder(input);
   if (!folder.ok) return folder;
@@ -72,14 +67,15 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
   if (!apart.ok) return apart;
 
   const tmpDir = cwd; // only judged here; the worker gets its own
-  const environment = workerEnvironment({ host: env, names: settings.workerEnvNames, tmpDir });
+  const environment = workerEnvironment({ host: env, names: settings.workerEnv, tmpDir });
   if (!environment.ok) return environment;
   const known = knownValues(
-    Object.fromEntries(settings.workerEnvNames.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))),
+    Object.fromEntries(settings.workerEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))),
   );
   const redactor = deps.createRedactor({ salt: deps.salt, known });
 
-  const secret = input.verify.find((command) => redactor.hasSecret(command));
+  const given = input.verify.length > 0 ? input.verify : settings["verify.commands"];
+  const secret = given.find((command) => redactor.hasSecret(command));
   if (secret !== undefined) {
     return failure(
       "verify-secret",
@@ -87,21 +83,27 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
     );
   }
   const frozen = await freezeVerification({
-    commands: input.verify,
+    commands: given,
     cwd,
-    ...(input.verifyIn === undefined ? {} : { where: input.verifyIn }),
-    ...(input.verifySetup === undefined ? {} : { setup: input.verifySetup }),
-    ...(input.verifyRuns === undefined ? {} : { runs: input.verifyRuns }),
+    ...(loaded.config.origins["verify.in"] === "default" ? {} : { where: settings["verify.in"] }),
+    ...(settings["verify.setup"] === undefined ? {} : { setup: settings["verify.setup"] }),
+    runs: settings["verify.runs"],
+    timeoutMs: settings["verify.timeout"],
+    carry: settings["verify.carry"],
   });
   if (!frozen.ok) return frozen;
-  const profile = input.profile ?? "standard";
-  const denied = deniedVerification(deps, { cwd, profile, verify: frozen.spec });
+  const judgedBy = {
+    profile: settings.profile,
+    rules: [...settings["policy.rules"]],
+    allowedHosts: [...settings["policy.allowedHosts"]],
+  };
+  const denied = deniedVerification(deps, { cwd, verify: frozen.spec, ...judgedBy });
   if (denied) return denied;
 
-  const found = await findClaude({ configured: settings.claude, host: env });
+  const found = await findClaude({ configured: claudePath(settings), host: env });
   if (!found.ok) return found;
   const startTree = await treeId(cwd, { hostEnv: env, ...scratchOf(deps) });
-  const trust = input.trust ?? "user";
+  const { trust, model } = settings;
   const findings = repositoryFindings(cwd, trust).map((line) => redactor.text(line));
   const storedGoal = redactor.text(goal);
   const spec: TaskSpec = {
@@ -111,14 +113,14 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
     cwd,
     transport,
     trust,
-    profile,
+    ...judgedBy,
     verify: frozen.spec,
     limits: limits.limits,
     sessionId: ids.uuid(),
-    ...(input.model === undefined ? {} : { model: input.model }),
-    workerEnvNames: settings.workerEnvNames,
+    ...(model === undefined ? {} : { model }),
+    workerEnvNames: [...settings.workerEnv],
     cgroup: settings.cgroup,
-    ...(startTree.ok ? { startTree: startTree.id } : {}),
+    ...(startTree.ok ? { startTree: startTree.id, startHead: headOf(await gitHead(cwd)) } : {}),
     repositoryFindings: findings,
   };
 
@@ -150,11 +152,20 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
     return made;
   }
   const notices = [
+    ...notes,
     ...(found.notice === undefined ? [] : [found.notice]),
     ...(startTree.ok ? [] : [`The workspace's tree could not be read (${startTree.message})`]),
     ...(trust === "project" ? findings.map((line) => `Loaded from the repository: ${line}`) : []),
   ];
   return { ok: true, task: made.task, cwdLock: locked, spec, goal, events: made.events as StoredEvent[], notices };
+}
+
+function headOf(head: Awaited<ReturnType<typeof gitHead>>): { head?: string; branch?: string } {
+  if (!head.ok) return {};
+  return {
+    ...(head.head === undefined ? {} : { head: head.head }),
+    ...(head.branch === undefined ? {} : { branch: head.branch }),
+  };
 }
 
 /** How long a task that is over may still hold its folder, while its worker leaves (ms). */
@@ -198,7 +209,10 @@ function workingFolder(input: StartInput): Result<{ cwd: string }> {
 }
 
 /** A verification that the policy denies is refused at the start; every other verdict is the person's own choice. */
-function deniedVerification(deps: SupervisorDeps, spec: Pick<TaskSpec, "cwd" | "profile" | "verify">): Failure | null {
+function deniedVerification(
+  deps: SupervisorDeps,
+  spec: Pick<TaskSpec, "cwd" | "profile" | "verify" | "rules" | "allowedHosts">,
+): Failure | null {
   const context = { ...policyContext(deps, spec), frozenVerify: [] };
   const facts = diskFacts({
     workspace: spec.cwd,

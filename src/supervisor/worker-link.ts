@@ -13,6 +13,11 @@ const HEARTBEAT_MS = 60_000;
 export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEvent) => void {
   const { redactor } = port;
   const clean = (text: string): string => preview(redactor.text(text));
+  /** Redacted and previewed; the whole of a long one is kept beside the log. */
+  const shown = (text: string): { preview: string; chars: number; artifact?: string } => {
+    const redacted = redactor.text(text);
+    return { preview: preview(redacted), chars: text.length, ...port.artifacts.keep(redacted) };
+  };
   const late = (type: EventType): { late?: true } => (isLate(port.state, type) ? { late: true } : {});
   const put = (draft: EventDraft): void => {
     port.record(draft);
@@ -58,13 +63,13 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
             data: { toolUseId, ...toolName, why: wrapped ? "refused-before-hook" : "cut-off" },
           });
         }
-        const data = { toolUseId, isError, wrapped, aborted, preview: clean(text), chars: text.length };
+        const data = { toolUseId, isError, wrapped, aborted, ...shown(text) };
         put({ type: "tool.result", data: { ...data, ...late("tool.result") } });
         return;
       }
       case "text": {
         const parent = event.parentToolUseId === undefined ? {} : { parentToolUseId: event.parentToolUseId };
-        const data = { preview: clean(event.text), chars: event.text.length, ...parent };
+        const data = { ...shown(event.text), ...parent };
         put({ type: "worker.text", data: { ...data, ...late("worker.text") } });
         return;
       }
@@ -105,8 +110,7 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
         const data = {
           ...rest,
           errors: errors.slice(0, 5).map((error) => preview(redactor.text(error), 500)),
-          preview: clean(text),
-          chars: text.length,
+          ...shown(text),
           ...(deferred === undefined
             ? {}
             : { deferred: { toolUseId: deferred.toolUseId, toolName: deferred.toolName } }),

@@ -3,6 +3,7 @@
  * its types from here without loading TypeBox). Readers accept unknown types and unknown fields; writers use these.
  */
 import { type Static, Type } from "typebox";
+import type { PolicyRule } from "../contracts/policy.ts";
 import type { CommandResult as CommandResultFacts, VerifyFinding, VerifySpec } from "../contracts/verifier.ts";
 
 const Opt = Type.Optional;
@@ -83,6 +84,13 @@ export const eventSchemas = {
     transport: oneOf("claude-jsonl", "process-pipe"),
     trust: oneOf("none", "user", "project"),
     profile: oneOf("strict", "standard", "open"),
+    /** A person's and a project's own rules, and hosts that may be fetched from, as configured at the start. */
+    rules: Opt(
+      Type.Array(
+        Type.Unsafe<PolicyRule>(Type.Object({ verdict: Str, tool: Str, argv: Opt(Type.Array(Str)), origin: Str })),
+      ),
+    ),
+    allowedHosts: Opt(Type.Array(Str)),
     verify: Verification,
     limits: Limits,
     sessionId: Str,
@@ -91,6 +99,8 @@ export const eventSchemas = {
     cgroup: oneOf("auto", "required", "off"),
     /** Tree id of the workspace at the start; absent when it could not be read. */
     startTree: Opt(Str),
+    /** Commit and branch at the start, where there are any. */
+    startHead: Opt(Type.Object({ head: Opt(Str), branch: Opt(Str) })),
     /** What the repository's own Claude settings would have run or do run, for the report. */
     repositoryFindings: Type.Array(Str),
   }),
