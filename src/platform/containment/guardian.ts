@@ -8,6 +8,7 @@ import type { ProcessIdentity } from "../../core/contracts/worker.ts";
 import { failure, type Result } from "../../core/result.ts";
 import { identify } from "../process/identity.ts";
 import { inheritedMark } from "../process/mark.ts";
+import { killSpawned } from "./kill-spawned.ts";
 import { readLine } from "./read-line.ts";
 import { GUARDIAN, SHELL } from "./scripts.ts";
 
@@ -69,7 +70,7 @@ export function startGuardian(execa: typeof Execa, input: GuardianInput): Guardi
     ready: line.then(async (text) => {
       const identity = text === "ready" && child.pid !== undefined ? identify(child.pid) : undefined;
       if (identity !== undefined) return { ok: true, identity };
-      child.kill("SIGKILL");
+      killSpawned(child);
       return failure(
         "no-guardian",
         `The guardian, which ends the worker when Pi dies, did not start (${await result}). ${SHELL} must be a POSIX shell.`,

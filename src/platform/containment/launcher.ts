@@ -6,6 +6,7 @@ import type { ProcessIdentity } from "../../core/contracts/worker.ts";
 import { failure, type Result } from "../../core/result.ts";
 import { identify } from "../process/identity.ts";
 import type { Mark } from "../process/mark.ts";
+import { killSpawned } from "./kill-spawned.ts";
 import { readLine } from "./read-line.ts";
 import { LAUNCHER, SHELL } from "./scripts.ts";
 
@@ -69,7 +70,7 @@ export async function startLauncher(
   gate?.on("error", () => undefined);
   const leader = child.pid === undefined ? undefined : identify(child.pid);
   if (leader === undefined || gate === null || gate === undefined) {
-    child.kill("SIGKILL");
+    killSpawned(child);
     const why = (await child).originalMessage ?? "it ended at once";
     return failure("spawn-failed", `${SHELL} could not be started for the worker in ${input.cwd}: ${why}.`);
   }
@@ -90,7 +91,7 @@ export async function startLauncher(
       }),
       go: () => openGate(gate),
       abort: async () => {
-        child.kill("SIGKILL");
+        killSpawned(child);
         await exited;
       },
     },

@@ -11,7 +11,7 @@ import { isAlive } from "../../../src/platform/process/index.ts";
 import { claudeBinary, claudeEnv } from "../../support/claude.ts";
 import { bash } from "../../support/model-reply.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import { until } from "../../support/until.ts";
+import { until, within } from "../../support/until.ts";
 import { createLab } from "../../support/workspace.ts";
 import { startHost, USERS } from "./hosts.ts";
 import { type Ground, ground, MODES, startTree } from "./trees.ts";
@@ -62,7 +62,7 @@ for (const { mode, name: how, skip } of MODES) {
       test(`leaves nothing that a stop does not end after ${name} from outside`, async (t) => {
         const { tree, place } = await start(t, mode);
         process.kill(tree.pid, name);
-        await tree.exited;
+        await within(tree.exited, 30_000, "Claude ends");
         const outcome = await tree.stop({ kind: "graceful", graceMs: 5000 });
         assert.deepEqual(place.alive(), []);
         assert.ok(outcome.proven, JSON.stringify(outcome));

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { ContainmentRecord } from "../../../src/core/contracts/worker.ts";
 import { spawnContained } from "../../../src/platform/containment/index.ts";
 import { isAlive } from "../../../src/platform/process/index.ts";
-import { until } from "../../support/until.ts";
+import { until, within } from "../../support/until.ts";
 import { type Host, IS_ROOT, NOBODY, startHost, USERS } from "./hosts.ts";
 import { type Ground, ground, MODES, PRELUDE, startTree, treeEnv } from "./trees.ts";
 
@@ -71,7 +71,7 @@ for (const { mode, name: how, skip } of MODES) {
     test("acts when the supervisor just leaves", async (t) => {
       const host = await startHost(t, { ...STUBBORN, trees: [STUBBORN], mode });
       host.child.stdin?.write("exit\n");
-      await once(host.child, "exit");
+      await within(once(host.child, "exit"), 10_000, "the host leaves");
       await assertNothingLeft(host);
     });
 
@@ -107,7 +107,7 @@ for (const { mode, name: how, skip } of MODES) {
       const tmpDir = await temporaryFolder(place, "own");
       const { tree } = await startTree(t, STUBBORN, mode, { tmpDir });
       assert.ok((await tree.stop({ kind: "now", graceMs: 0 })).proven);
-      await tree.settled;
+      await within(tree.settled, 10_000, "the guardian leaves");
       assert.equal(isAlive(guardianOf(tree.record)), false);
       assert.equal(existsSync(tmpDir), false);
     });
@@ -153,11 +153,11 @@ test("a guardian that only has ps, as on macOS, ends descendants and marked orph
     env: { GUARDIAN_PS: "axeww" },
     stdio: ["pipe", "pipe", "inherit"],
   });
-  await once(guardian.stdout, "data");
+  await within(once(guardian.stdout, "data"), 10_000, "the guardian is ready");
   const ps = spawn("ps", ["-o", "lstart=", "-p", String(leader.pid)], { env: { LC_ALL: "C", PATH: process.env.PATH } });
-  const [started] = await once(ps.stdout, "data");
+  const [started] = await within(once(ps.stdout, "data"), 10_000, "ps answers");
   guardian.stdin.end(`leader ${leader.pid} ${String(started).trim().replace(/\s+/g, " ")}\n`);
-  await once(guardian, "exit");
+  await within(once(guardian, "exit"), 20_000, "the guardian leaves");
   await until(() => place.alive().length === 0, 1000, "the tree is gone");
 });
 

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import type { ContainmentRecord } from "../../../src/core/contracts/worker.ts";
 import { countProcesses, killNow, leftovers, listRemaining } from "../../../src/platform/containment/index.ts";
 import { identify } from "../../../src/platform/process/index.ts";
+import { within } from "../../support/until.ts";
 import { startHost, stopElsewhere, USERS } from "./hosts.ts";
 import { MODES, SCENARIOS, startTree } from "./trees.ts";
 
@@ -63,7 +64,7 @@ for (const { mode, name: how, skip } of MODES) {
     const outcome = await stopElsewhere(tree.record, { kind: "now", graceMs: 0 });
     assert.deepEqual(ground.alive(), []);
     assert.ok(outcome.proven);
-    await tree.exited;
+    await within(tree.exited, 10_000, "the leader ends");
     assert.ok((await tree.stop({ kind: "now", graceMs: 0 })).proven, "the owner comes to the same result");
   });
 

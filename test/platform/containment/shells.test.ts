@@ -48,11 +48,11 @@ for (const { name, argv } of SHELLS) {
         },
       );
       const gate = child.stdio[3] as Duplex;
-      const [report] = await once(gate, "data");
+      const [report] = await within(once(gate, "data"), 10_000, "the launcher reports");
       assert.equal(String(report), "outside marked\n");
       const output = text(child.stdout ?? assert.fail());
       gate.end("go\n");
-      const lines = (await output).trimEnd().split("\n");
+      const lines = (await within(output, 10_000, "the output's end")).trimEnd().split("\n");
       assert.equal(lines.at(-1), "a b|");
       assert.match(lines.find((line) => line.startsWith("Max file locks")) ?? "", new RegExp(` ${locks} +${locks} `));
     });
@@ -65,7 +65,7 @@ for (const { name, argv } of SHELLS) {
         stdio: ["ignore", "ignore", "inherit", "pipe"],
       });
       (child.stdio[3] as Duplex).end();
-      const [code] = await once(child, "exit");
+      const [code] = await within(once(child, "exit"), 10_000, "the launcher leaves");
       assert.equal(code, 125);
       assert.deepEqual(place.pids(), []);
     });
@@ -102,12 +102,12 @@ for (const { name, argv } of SHELLS) {
         detached: true,
         stdio: ["pipe", "pipe", "inherit"],
       });
-      const [ready] = await once(guardian.stdout, "data");
+      const [ready] = await within(once(guardian.stdout, "data"), 10_000, "the guardian is ready");
       assert.equal(String(ready), "ready\n");
       (leader.stdio[3] as Duplex).end("go\n");
       await place.complete(3);
       guardian.stdin.end(`leader ${identity.pid} ${identity.startTicks}\n`);
-      const [code] = await within(once(guardian, "exit"), 5000, "the guardian leaves");
+      const [code] = await within(once(guardian, "exit"), 10_000, "the guardian leaves");
       assert.equal(code, 0);
       assert.deepEqual(place.alive(), []);
       assert.equal(readFileSync(join(place.root, "pids.term"), "utf8"), "TERM\n");

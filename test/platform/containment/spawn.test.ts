@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -58,7 +60,7 @@ for (const { mode, name: how, skip } of MODES) {
       const { process: tree } = spawned;
       place.defer(async () => {
         assert.ok((await tree.stop({ kind: "now", graceMs: 0 })).proven);
-        await tree.settled;
+        await within(tree.settled, 15_000, "the guardian leaves");
       });
       assert.equal(isAlive(tree.record.leader), true);
       assert.equal(tree.record.kind, mode === "off" ? "census" : "cgroup");
@@ -80,9 +82,9 @@ for (const { mode, name: how, skip } of MODES) {
       });
       assert.ok(spawned.ok);
       assert.ok((await spawned.process.stop({ kind: "graceful", graceMs: 5000 })).proven);
-      await spawned.process.exited;
+      await within(spawned.process.exited, 15_000, "it ends");
       const late = await spawned.process.release();
-      await spawned.process.settled;
+      await within(spawned.process.settled, 15_000, "the guardian leaves");
       assert.deepEqual(place.pids(), []);
       assert.ok(!late.ok && late.reason === "worker-gone");
     });
@@ -105,7 +107,7 @@ for (const { mode, name: how, skip } of MODES) {
         assert.deepEqual(await within(spawned.process.exited, 5000, "its exit"), exit);
         const outcome = await spawned.process.stop({ kind: "now", graceMs: 0 });
         assert.ok(outcome.proven && outcome.killed === 0);
-        await spawned.process.settled;
+        await within(spawned.process.settled, 15_000, "the guardian leaves");
       }
     });
 
@@ -119,11 +121,11 @@ for (const { mode, name: how, skip } of MODES) {
       const stderr = text(spawned.process.stderr);
       spawned.process.stdout.resume();
       await spawned.process.release();
-      const { code } = await spawned.process.exited;
+      const { code } = await within(spawned.process.exited, 15_000, "it ends");
       assert.ok(code === 126 || code === 127, `exit ${code}`);
       assert.match(await stderr, /no-interpreter/);
       await spawned.process.stop({ kind: "now", graceMs: 0 });
-      await spawned.process.settled;
+      await within(spawned.process.settled, 15_000, "the guardian leaves");
     });
   });
 }
@@ -139,6 +141,18 @@ for (const { name, file, reason } of [
     assert.equal(spawned.reason, reason);
   });
 }
+
+test("a start that fails signals nobody, least of all our own process group", async () => {
+  const fixture = fileURLToPath(new URL("./fixtures/failing-spawns.ts", import.meta.url));
+  // In a group of its own, so that a mistake hits nothing but itself.
+  const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), fixture], {
+    detached: true,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const output = text(child.stdout);
+  assert.deepEqual(await within(once(child, "exit"), 60_000, "its end"), [0, null]);
+  assert.equal(await output, "alive\n");
+});
 
 for (const { name, tmpDir } of [
   { name: "the root", tmpDir: "/" },
@@ -175,7 +189,7 @@ test("what a program prints before anyone reads is kept, and nothing of it is re
   const { process: tree } = spawned;
   place.defer(async () => {
     await tree.stop({ kind: "now", graceMs: 0 });
-    await tree.settled;
+    await within(tree.settled, 15_000, "the guardian leaves");
   });
   await tree.release();
   await place.complete(1);
@@ -252,7 +266,7 @@ test("a supervisor inside a supervised worker is ended with everything that it s
   const { process: tree } = spawned;
   place.defer(async () => {
     await tree.stop({ kind: "now", graceMs: 0 });
-    await tree.settled;
+    await within(tree.settled, 15_000, "the guardian leaves");
   });
   let output = "";
   tree.stdout.on("data", (chunk) => {
@@ -280,7 +294,7 @@ async function outputOf(place: Ground, input: Omit<SpawnContainedInput, "cwd">):
   const whole = await within(output, 15_000, "the output's end");
   assert.equal((await tree.exited).code, 0);
   assert.ok((await tree.stop({ kind: "now", graceMs: 0 })).proven);
-  await tree.settled;
+  await within(tree.settled, 15_000, "the guardian leaves");
   return whole;
 }
 

@@ -10,7 +10,7 @@ import {
 } from "../../../src/platform/containment/index.ts";
 import { stateOf } from "../../../src/platform/process/index.ts";
 import { isAlive, processInfo } from "../../support/processes.ts";
-import { until } from "../../support/until.ts";
+import { until, within } from "../../support/until.ts";
 import { MODES, SCENARIOS, startTree } from "./trees.ts";
 
 for (const { mode, name: how, skip } of MODES) {
@@ -64,7 +64,7 @@ for (const { mode, name: how, skip } of MODES) {
         mode,
       );
       tree.stdin?.end("\n");
-      await tree.exited;
+      await within(tree.exited, 30_000, "the leader ends");
       assert.equal(countProcesses(tree.record), 1);
       const outcome = await tree.stop({ kind: "graceful", graceMs: 10_000 });
       assert.ok(outcome.proven);
@@ -80,7 +80,11 @@ for (const { mode, name: how, skip } of MODES) {
         mode,
       );
       const outcome = await tree.stop({ kind: "graceful", graceMs: 60_000 });
-      assert.deepEqual(await tree.exited, { code: 0, signal: null }, "the leader ended by itself");
+      assert.deepEqual(
+        await within(tree.exited, 30_000, "the leader ends"),
+        { code: 0, signal: null },
+        "the leader ended by itself",
+      );
       assert.ok(outcome.proven && outcome.durationMs < 5000, JSON.stringify(outcome));
       assert.deepEqual(ground.alive(), []);
     });
@@ -94,7 +98,7 @@ for (const { mode, name: how, skip } of MODES) {
       tree.stdin?.end();
       const outcome = await tree.stop({ kind: "graceful", graceMs: 60_000, signalLeaderTerm: false });
       assert.ok(outcome.proven);
-      assert.deepEqual(await tree.exited, { code: 3, signal: null });
+      assert.deepEqual(await within(tree.exited, 30_000, "the leader ends"), { code: 3, signal: null });
       assert.deepEqual(ground.alive(), []);
     });
 
@@ -152,7 +156,7 @@ for (const { mode, name: how, skip } of MODES) {
       const outcome = await tree.stop({ kind: "graceful", graceMs: 60_000 });
       // The shell runs its trap when the foreground sleep is gone or was never started.
       assert.ok(outcome.proven);
-      assert.deepEqual(await tree.exited, { code: 5, signal: null });
+      assert.deepEqual(await within(tree.exited, 30_000, "the leader ends"), { code: 5, signal: null });
       assert.deepEqual(ground.alive(), []);
     });
 

@@ -17,7 +17,7 @@ import {
   spawnContained,
 } from "../../../src/platform/containment/index.ts";
 import { isAlive, type ProcessInfo, processInfo } from "../../support/processes.ts";
-import { until } from "../../support/until.ts";
+import { until, within } from "../../support/until.ts";
 
 const facts = describeContainment("auto");
 
@@ -176,7 +176,7 @@ export async function startTree(
   const tree = spawned.process;
   place.defer(async () => {
     await tree.stop({ kind: "now", graceMs: 0 });
-    await tree.settled;
+    await within(tree.settled, 15_000, "the guardian leaves");
   });
   let output = "";
   tree.stdout.on("data", (chunk) => {

@@ -38,7 +38,7 @@ describe("the identity of a process", () => {
 
   test("is gone as a zombie that nobody reaps", async (t) => {
     // The shell starts a child that waits for a line, then becomes a program that never waits for its children.
-    const parent = spawn("/bin/sh", ["-c", "sh -c 'read line' <&0 & echo $!; exec sleep 1000"], {
+    const parent = spawn("/bin/sh", ["-c", "exec 3<&0; sh -c 'read line <&3' & echo $!; exec sleep 1000"], {
       stdio: ["pipe", "pipe", "ignore"],
     });
     t.after(() => end(parent));
