@@ -28,6 +28,8 @@ export interface Scene<N extends CommandName = CommandName> {
   call: Call<N>;
   /** Pi's folder. */
   cwd: string;
+  /** Root of the project whose own settings count, because Pi trusts it. */
+  trustedProject?: string;
   port: PiPort;
   hub: Hub;
 }

@@ -1,7 +1,7 @@
 /** The one slash command. What it does is loaded when it is used. */
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { lazy } from "./lazy.ts";
-import type { PiPort } from "./pi-port.ts";
+import { type PiPort, type Place, placeOf } from "./pi-port.ts";
 import { deliver, type Instance, portFor } from "./session-binding.ts";
 
 /**
@@ -22,17 +22,17 @@ export function registerSupervise(pi: ExtensionAPI, instance: Instance): void {
       }
     },
     handler: async (args, ctx) => {
-      const { cwd } = ctx;
+      const place = placeOf(ctx);
       const port = portFor(instance, ctx);
-      const running = run(args, cwd, port);
+      const running = run(args, place, port);
       await (port.mode === "tui" ? atMost(TUI_HOLD_MS, running) : running);
     },
   });
 }
 
-async function run(args: string, cwd: string, port: PiPort): Promise<void> {
+async function run(args: string, place: Place, port: PiPort): Promise<void> {
   try {
-    await (await lazy.run()).runCommand(args, cwd, port);
+    await (await lazy.run()).runCommand(args, place, port);
   } catch (error) {
     deliver(port, `/supervise could not be run: ${error instanceof Error ? error.message : String(error)}`, "error");
   }

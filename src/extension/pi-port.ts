@@ -8,6 +8,21 @@ import type { ExtensionContext } from "@mariozechner/pi-coding-agent";
 export type Level = "info" | "warning" | "error";
 export type HostMode = "tui" | "rpc" | "json" | "print";
 
+/** Where a command was given. */
+export interface Place {
+  /** Pi's folder. */
+  cwd: string;
+  /** The same folder where Pi trusts its project: its own settings count then. */
+  trustedProject?: string;
+}
+
+/** Project trust exists since Pi 0.79.1; where Pi does not know it, no project is trusted. */
+export function placeOf(ctx: ExtensionContext): Place {
+  const { cwd } = ctx;
+  const trusted = "isProjectTrusted" in ctx && typeof ctx.isProjectTrusted === "function" && ctx.isProjectTrusted();
+  return trusted === true ? { cwd, trustedProject: cwd } : { cwd };
+}
+
 export interface PiPort {
   readonly mode: HostMode;
   /** Somebody can see notices and answer dialogs (TUI and RPC). */

@@ -2,26 +2,26 @@
 import { type Answer, type BadAnswer, EXIT } from "./answer.ts";
 import { commands, needsSupervisor } from "./commands/index.ts";
 import { type BadCall, type Call, parseCall } from "./parse/parse.ts";
-import type { PiPort } from "./pi-port.ts";
+import type { PiPort, Place } from "./pi-port.ts";
 import { deliver, getHub, openSupervisor } from "./session-binding.ts";
 
 /** With `--json`, programs get an answer within 15 s whatever happens; these commands may take their own time. */
 const ANSWER_MS = 14_000;
 const UNHURRIED: ReadonlySet<string> = new Set(["start", "verify", "stop", "kill", "pause", "resume", "recover"]);
 
-/** `cwd` is Pi's folder, read while the command's `ctx` was fresh; from here on only the port reaches Pi. */
-export async function runCommand(input: string, cwd: string, port: PiPort): Promise<void> {
+/** `place` was read while the command's `ctx` was fresh; from here on only the port reaches Pi. */
+export async function runCommand(input: string, place: Place, port: PiPort): Promise<void> {
   const call = parseCall(input);
-  const answer = call.ok ? await answerOf(call, cwd, port) : badCall(call);
+  const answer = call.ok ? await answerOf(call, place, port) : badCall(call);
   const text = call.json ? jsonLine(call.command, answer) : answer.ok ? answer.text : answer.message;
   if (call.json) port.forget();
   deliver(port, text, answer.ok ? (answer.level ?? "info") : call.json ? "info" : "error");
   if (!port.interactive) setExitCode(answer.exitCode ?? (answer.ok ? EXIT.done : EXIT.failed));
 }
 
-async function answerOf(call: Call, cwd: string, port: PiPort): Promise<Answer | BadAnswer> {
+async function answerOf(call: Call, place: Place, port: PiPort): Promise<Answer | BadAnswer> {
   try {
-    const running = runOnce(call, cwd, port);
+    const running = runOnce(call, place, port);
     return call.json && !UNHURRIED.has(call.command) ? await inTime(call, running) : await running;
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
@@ -29,9 +29,9 @@ async function answerOf(call: Call, cwd: string, port: PiPort): Promise<Answer |
   }
 }
 
-async function runOnce(call: Call, cwd: string, port: PiPort): Promise<Answer | BadAnswer> {
+async function runOnce(call: Call, place: Place, port: PiPort): Promise<Answer | BadAnswer> {
   const hub = getHub();
-  const scene = { call, cwd, port, hub };
+  const scene = { call, ...place, port, hub };
   const run = await commands[call.command]();
   if (!needsSupervisor(call.command)) return run(scene, undefined);
   const opened = await openSupervisor(hub);

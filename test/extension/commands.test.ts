@@ -33,7 +33,7 @@ async function run(input: string, mode: FakeMode, supervisor: Supervisor, cwd = 
   const errorOut: string[] = [];
   await runCommand(
     input,
-    cwd,
+    { cwd },
     openPort(session.ctx, (line) => errorOut.push(line)),
   );
   const { exitCode } = process;
@@ -278,7 +278,7 @@ describe("a start without a gate", () => {
       const inputs: unknown[] = [];
       hubWith(fakeSupervisor({ start: start(inputs) }));
       const session = fakeSession("rpc");
-      const running = runCommand("start Fix --verify x --transport process-pipe", "/", openPort(session.ctx));
+      const running = runCommand("start Fix --verify x --transport process-pipe", { cwd: "/" }, openPort(session.ctx));
       const dialog = await until(() => session.dialogs[0], 10_000, "the question");
       assert.match(dialog.title, /It has no gate\./);
       dialog.choose(accepts ? dialog.options.at(-1) : undefined);
@@ -425,12 +425,12 @@ test("a followed log stands in a widget, and goes with the same command or with 
   const hub = hubWith(fakeSupervisor({ follow }));
   const session = fakeSession("rpc");
   const port = openPort(session.ctx);
-  await runCommand("log t-1 --follow", "/", port);
+  await runCommand("log t-1 --follow", { cwd: "/" }, port);
   assert.deepEqual(session.widgets.get("supervise-log"), ["1 00:00:00 worker.text preview=hi"]);
-  await runCommand("log t-1 --follow", "/", port);
+  await runCommand("log t-1 --follow", { cwd: "/" }, port);
   assert.equal(session.widgets.get("supervise-log"), undefined);
   assert.equal(signalled?.aborted, true);
-  await runCommand("log t-1 --follow", "/", port);
+  await runCommand("log t-1 --follow", { cwd: "/" }, port);
   assert.equal(signalled?.aborted, false);
   hub.follower?.stop();
   assert.equal(signalled?.aborted, true);
@@ -484,8 +484,8 @@ test("an exit code of a failed command is not hidden by a later good one", async
   hubWith(fakeSupervisor());
   const session = fakeSession("print");
   const port = openPort(session.ctx, () => undefined);
-  await runCommand("statsu", "/", port);
-  await runCommand("help", "/", port);
+  await runCommand("statsu", { cwd: "/" }, port);
+  await runCommand("help", { cwd: "/" }, port);
   assert.equal(process.exitCode, 2);
 });
 
@@ -498,9 +498,9 @@ test("commands with --json run side by side", async () => {
   hubWith(fakeSupervisor({ verify }));
   const session = fakeSession("rpc");
   const port = openPort(session.ctx);
-  const slow = runCommand("verify t-1 --json", "/", port);
+  const slow = runCommand("verify t-1 --json", { cwd: "/" }, port);
   await until(() => open, 10_000, "the verification runs");
-  await runCommand("status t-1 --json", "/", port);
+  await runCommand("status t-1 --json", { cwd: "/" }, port);
   assert.deepEqual(
     session.notices.map((notice) => JSON.parse(notice.text).command),
     ["status"],

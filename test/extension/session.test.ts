@@ -172,6 +172,21 @@ test("a session that begins after the end of another gets a supervisor of its ow
   assert.deepEqual([hub.supervisor, hub.quitting, hub.quitSeen], [undefined, undefined, false]);
 });
 
+test("a project's own settings count only where Pi says that it is trusted", async () => {
+  const supervisor = fakeSupervisor();
+  hubWith(supervisor);
+  const pi = fakePi(superviseClaude);
+  for (const trusted of [undefined, false, true]) {
+    const session = fakeSession("rpc", { cwd: "/project", ...(trusted !== undefined && { trusted }) });
+    await pi.command('start Fix --verify "true" --json', session);
+  }
+  const given = supervisor.calls.filter((call) => call.name === "start").map((call) => call.args[0]);
+  assert.deepEqual(
+    given.map((input) => (input as { trustedProject?: string }).trustedProject),
+    [undefined, undefined, "/project"],
+  );
+});
+
 describe("the port", () => {
   for (const mode of ["tui", "rpc", "print"] as const)
     test(`knows ${mode} mode of Pi 0.73.1, which does not say it`, () => {

@@ -5,23 +5,26 @@ import { oneLine } from "../../report/inert.ts";
 import type { Supervisor } from "../../supervisor/api.ts";
 import { type Answer, type BadAnswer, type Command, type Scene, usageError } from "../answer.ts";
 import { usageOf } from "../parse/spec.ts";
-import { safe } from "../words-for-people.ts";
+import { safe, section } from "../words-for-people.ts";
 
 export const policy: Command<"policy"> = async (scene, supervisor) => {
   const { call } = scene;
   if (call.args[0] === "show") {
     if (call.rest !== "")
       return usageError("unexpected-word", `Policy show takes no command. Usage: ${usageOf("policy")}`);
-    return show();
+    return show(scene, supervisor);
   }
   if (call.rest === "")
     return usageError("missing-argument", `Policy check needs the command. Usage: ${usageOf("policy")}`);
   return check(scene, supervisor);
 };
 
-async function check({ call, cwd }: Scene<"policy">, supervisor: Supervisor): Promise<Answer | BadAnswer> {
+async function check(
+  { call, cwd, trustedProject }: Scene<"policy">,
+  supervisor: Supervisor,
+): Promise<Answer | BadAnswer> {
   const folder = resolve(cwd, call.flags.cwd ?? ".");
-  const done = await supervisor.policyCheck(call.rest, folder);
+  const done = await supervisor.policyCheck(call.rest, folder, trustedProject);
   if (!done.ok) return done;
   const { verdict, rule, reason, loss, facts } = done.decision;
   const lines = [
@@ -56,25 +59,46 @@ function factLine(fact: PolicyFact): string {
   return `  ${oneLine(fact.subject, 120)}: ${fact.verdict} by ${fact.rule}, ${oneLine(fact.reason, 200)}`;
 }
 
-/** The gate's profiles and where they come from; the person's own rules arrive with the configuration file. */
-function show(): Answer {
-  const text = [
-    "Every tool call of the worker is judged before it runs:",
-    ...Object.entries(VERDICT_MEANS).map(([verdict, means]) => `  ${verdict}: ${means}`),
-    "Profile: standard, unless start was given --profile strict or --profile open.",
-    "  strict: project runners and commits are asked about too",
-    "  standard: reading, edits in the workspace, the project's own tests and builds, local commits run",
-    "  open: dependency installs and read-only network too",
-    'Judge one command: /supervise policy check "<command>"',
-  ];
+async function show(
+  { call, cwd, trustedProject }: Scene<"policy">,
+  supervisor: Supervisor,
+): Promise<Answer | BadAnswer> {
+  const done = await supervisor.policyShow(resolve(cwd, call.flags.cwd ?? "."), trustedProject);
+  if (!done.ok) return done;
+  const { policy: inForce, settings, notes } = done;
   return {
     ok: true,
-    fields: {
-      profile: "standard",
-      profileFrom: "default",
-      profiles: ["strict", "standard", "open"],
-      verdicts: VERDICT_MEANS,
-    },
-    text: text.join("\n"),
+    fields: { ...inForce, settings, notes },
+    text: [
+      "Every tool call of the worker is judged before it runs:",
+      ...Object.entries(VERDICT_MEANS).map(([verdict, means]) => `  ${verdict}: ${means}`),
+      `Profile ${inForce.profile}, in ${oneLine(inForce.workspace, 200)}`,
+      ...section("Your rules:", inForce.rules.map(ruleLine)),
+      ...section("Places:", inForce.places.map(placeLine)),
+      ...section(
+        "Programs that the gate knows:",
+        Object.entries(inForce.programs).map(
+          ([table, programs]) => `${table}: ${oneLine(programs.map((program) => program.name).join(" "), 300)}`,
+        ),
+      ),
+      ...section("Settings:", settings.map(settingLine)),
+      ...notes.map((note) => oneLine(note, 500)),
+      'Judge one command: /supervise policy check "<command>"',
+    ].join("\n"),
   };
+}
+
+type Shown = Extract<Awaited<ReturnType<Supervisor["policyShow"]>>, { ok: true }>;
+
+function ruleLine({ verdict, tool, argv, origin }: Shown["policy"]["rules"][number]): string {
+  return oneLine(`${verdict}: ${tool} ${argv?.join(" ") ?? ""} (${origin})`, 200);
+}
+
+function placeLine(place: Shown["policy"]["places"][number]): string {
+  const { read, edit, write, remove } = place;
+  return oneLine(`${place.place}: read ${read}, edit ${edit}, write ${write}, remove ${remove}`, 200);
+}
+
+function settingLine({ name, value, origin }: Shown["settings"][number]): string {
+  return oneLine(`${name}: ${typeof value === "string" ? value : JSON.stringify(value)} (${origin})`, 300);
 }

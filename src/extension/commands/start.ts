@@ -37,12 +37,13 @@ async function acceptsUngated({ call, port }: Scene<"start">, message: string): 
   return (await port.select(message, options, new AbortController().signal)) === accept;
 }
 
-function inputOf({ call, cwd }: Scene<"start">, verify: string[]): StartInput {
+function inputOf({ call, cwd, trustedProject }: Scene<"start">, verify: string[]): StartInput {
   const { flags } = call;
   return {
     goal: call.rest,
     from: cwd,
     verify,
+    ...(trustedProject !== undefined && { trustedProject }),
     ...(flags.cwd !== undefined && { cwd: flags.cwd }),
     ...(flags.mode !== undefined && { mode: flags.mode }),
     ...(flags.transport !== undefined && { transport: flags.transport }),

@@ -26,7 +26,10 @@ export interface FakeSession {
 }
 
 /** `withMode: false` is Pi 0.73.1, whose `ctx` has no `mode`. */
-export function fakeSession(mode: FakeMode, options: { withMode?: boolean; cwd?: string } = {}): FakeSession {
+export function fakeSession(
+  mode: FakeMode,
+  options: { withMode?: boolean; cwd?: string; trusted?: boolean } = {},
+): FakeSession {
   let stale = false;
   const session: FakeSession = {
     ctx: undefined as never,
@@ -75,6 +78,7 @@ export function fakeSession(mode: FakeMode, options: { withMode?: boolean; cwd?:
     hasUI: interactive,
     cwd: options.cwd ?? "/work/here",
     ...(options.withMode === false ? {} : { mode }),
+    ...(options.trusted === undefined ? {} : { isProjectTrusted: () => options.trusted }),
   };
   session.ctx = new Proxy(fields, {
     get(target, key) {

@@ -139,6 +139,21 @@ export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
       decision: { verdict: "person", rule: "bash.git.push", reason: "It leaves the machine." },
       explanation: "",
     }),
+    policyShow: async (cwd) => ({
+      ok: true,
+      policy: {
+        profile: "standard",
+        workspace: cwd,
+        protectedFolders: [],
+        frozenVerify: [],
+        rules: [{ verdict: "deny", tool: "Bash", argv: ["npm", "publish"], origin: "person" }],
+        allowedHosts: [],
+        places: [],
+        programs: { readers: [{ name: "ls", reason: "It only reads." }] },
+      },
+      settings: [{ name: "profile", value: "standard", origin: "default" }],
+      notes: [],
+    }),
     settled: async (id) => taskView({ taskId: id, state: "completed" }),
     live: () => fake.views,
     subscribe(listener) {
