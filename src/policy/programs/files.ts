@@ -55,7 +55,6 @@ export const FILES: ProgramTable = {
   xz: program("replaces files", asksAboutWrites),
   zstd: program("replaces files", asksAboutWrites),
   patch: program("changes files by a patch", asksAboutWrites),
-  ed: program("an editor", asksAboutWrites),
   iconv: program("converts text", asksAboutWrites),
   dos2unix: program("changes files in place", asksAboutWrites),
   rename: program("renames by code", asksAboutWrites),
