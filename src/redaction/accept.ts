@@ -1,7 +1,16 @@
 /** Decides whether the value at a place is a secret, from the name's strength, the place and the value's own look. */
-import type { SecretName } from "./names.ts";
+import { type SecretName, secretName } from "./names.ts";
 import type { Place } from "./place.ts";
-import { isMetavariable, isNumber, isPlaceholder, isProse, isUuid, looksRandom, looksRatherRandom } from "./shape.ts";
+import {
+  isMetavariable,
+  isNumber,
+  isPlaceholder,
+  isProse,
+  isUuid,
+  looksRandom,
+  looksRatherRandom,
+  wordShare,
+} from "./shape.ts";
 import type { Value } from "./values.ts";
 
 const ALGORITHM =
@@ -24,6 +33,7 @@ export function isSecretValue(candidate: Candidate): boolean {
   if (isPlaceholder(text, mayBeCode)) return false;
   if (value.isQuoted && (isProse(text) || (SCHEME.test(text) && isPlaceholder(text.replace(SCHEME, ""), mayBeCode))))
     return false;
+  if (/[a-z][A-Z]|_/.test(text) && /^[A-Za-z_]+$/.test(text) && isNameOfSecret(text)) return false;
   switch (secret.strength) {
     case "strong":
       return isStrongValue(candidate);
@@ -32,6 +42,11 @@ export function isSecretValue(candidate: Candidate): boolean {
     case "query":
       return place.isQuery && text.length >= 12 && isRandomOrId(text);
   }
+}
+
+/** `clientSecret: "client_secret"`: a name stands for a name. */
+function isNameOfSecret(text: string): boolean {
+  return text.length <= 40 && secretName(text) !== undefined && wordShare(text) > 0.8;
 }
 
 function isStrongValue({ name, place, value, text }: Candidate): boolean {
@@ -64,7 +79,9 @@ function isWeakValue({ place, text, value }: Candidate): boolean {
   if (/\s/.test(text)) return false;
   if (place.by === "blank") return text.length >= 16 && hasMixedCharacters(text) && looksRandom(text);
   if (place.by === "==" && !value.isQuoted) return false;
-  return looksRandom(text) || (text.length >= 16 && value.isQuoted && looksRatherRandom(text));
+  const isCode = place.by === "=" && !place.isTight && !value.isQuoted;
+  if (isCode && (!/\d/.test(text) || AFTER_TYPE.has(value.next))) return false; // name = otherName
+  return looksRandom(text) || (text.length >= 16 && !isCode && !AFTER_TYPE.has(value.next) && looksRatherRandom(text));
 }
 
 /** One word of letters and digits, or with the marks that people put into passwords: `hunter2`, `Summer2024!`. */

@@ -102,6 +102,7 @@ function credentialAt(source: Source, from: number, min: number, kind: string, r
   if (random || text.length < 16 ? !looksRandom(text) && !isUuid(text) : /^[a-z]+$/.test(text)) return undefined;
   let to = source.skip(CREDENTIAL, from, MAX_CREDENTIAL);
   while (to > from + min && /[.,:?!]/.test(source.text.charAt(to - 1))) to--;
+  if (source.at(to) === 40) return undefined; // a call
   const hit: Hit = { start: from, end: to, kind, secret: source.text.slice(from, to) };
   if (to - from >= MAX_CREDENTIAL) hit.rest = CREDENTIAL;
   return hit;

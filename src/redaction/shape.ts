@@ -34,7 +34,7 @@ function isUnlikeWords(value: string, limit: number): boolean {
   if (value.length < 6) return false;
   const head = value.length > LOOKED_AT ? value.slice(0, LOOKED_AT) : value;
   const { share, pieces, letters } = words(head);
-  const isChopped = pieces >= 4 && letters < pieces * 3.3;
+  const isChopped = pieces >= 5 && letters < pieces * 3.2;
   if (share >= limit && !isChopped) return false;
   return !(isNumber(head) || isUuid(head) || INTEGRITY.test(head) || VERSION.test(head) || TIME.test(head));
 }
@@ -96,8 +96,7 @@ function words(value: string): Words {
       total += size;
       letters += size;
       pieces++;
-      const isWord =
-        size >= 3 ? rare <= Math.floor((size - 1) / 6) : !isBeside(value, start - 1) && !isBeside(value, i);
+      const isWord = size >= 3 ? rare <= Math.floor(size / 6) : !isBeside(value, start - 1) && !isBeside(value, i);
       if (isWord) inWords += size;
     } else if (kind & DIGIT) {
       while (i < length && (KIND[value.charCodeAt(i)] ?? 0) & DIGIT) i++;
