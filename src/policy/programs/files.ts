@@ -1,33 +1,20 @@
 /** Programs that create, copy, move, remove or mark files. */
 import { describe, type Invocation, type ProgramTable } from "../invocation.ts";
-import { type FlagTable, flagTable, flagValue, has, type Scan, scan } from "../options.ts";
-import { judgePath, placesOf } from "../paths/access.ts";
-import type { Access } from "../paths/places.ts";
-import { basename } from "../paths/text.ts";
+import { flagTable, has, scan } from "../options.ts";
+import { judgePath } from "../paths/access.ts";
 import { type Flow, NOTHING_KNOWN } from "../shell/flow.ts";
 import { readable } from "../shell/marks.ts";
 import type { Arg } from "../shell/words.ts";
 import { judgeFlags, program, readPaths } from "./reader.ts";
 import { sweepPaths } from "./sweep.ts";
+import { into, parties, simple, touchPaths } from "./targets.ts";
 
 export const FILES: ProgramTable = {
   mkdir: program("makes folders", mkdir),
   touch: program("makes empty files", touch),
   cp: program("copies files", copy),
   install: program("copies files with a mode", install),
-  mv: program("moves files; what it leaves or overwrites must be replaceable", move),
-  rm: program("removes files", remove),
-  rmdir: program("removes empty folders", removeEmpty),
-  unlink: program("removes a file", remove),
-  shred: program("destroys a file's content", shred),
-  srm: program("destroys a file's content", shred),
-  rimraf: program("removes folders", rimraf),
-  del: program("removes files", rimraf),
-  "del-cli": program("removes files", rimraf),
-  trash: program("removes files", rimraf),
-  shx: program("the shell's programs for packages", shx),
   mkdirp: program("makes folders", mkdir),
-  truncate: program("cuts files", truncate),
   ln: program("makes links", link),
   chmod: program("changes modes", mode),
   chown: program("changes owners", owner),
@@ -61,11 +48,6 @@ export const FILES: ProgramTable = {
   restic: program("backs up", asksAboutWrites),
 };
 
-function touchPaths(call: Invocation, args: readonly Arg[], access: Access, sweeping = false, keepLast = false): void {
-  for (const arg of args)
-    judgePath(call.gate, call.state.folders, { value: arg.value, glob: arg.glob, access, sweeping, keepLast });
-}
-
 const MKDIR = flagTable("-pv -m= --parents --verbose --mode=");
 
 function mkdir(call: Invocation): undefined {
@@ -82,13 +64,6 @@ function touch(call: Invocation): undefined {
   touchPaths(call, found.operands, "write");
   call.gate.report.allow("write.touch", "It makes empty files in the workspace.");
   return undefined;
-}
-
-function simple(call: Invocation, table: FlagTable): Scan {
-  const found = scan(call.args, table);
-  judgeFlags(call, found, false);
-  if (found.unknown.length > 0) sweepPaths(call, call.args);
-  return found;
 }
 
 const COPY = flagTable(
@@ -119,50 +94,6 @@ function copy(call: Invocation): undefined {
   return undefined;
 }
 
-function parties(found: Scan, ...targetFlags: string[]): { sources: Arg[]; target: Arg | undefined } {
-  const flagged = flagValue(found, ...targetFlags);
-  if (flagged !== undefined) return { sources: found.operands, target: flagged };
-  return {
-    sources: found.operands.slice(0, -1),
-    target: found.operands.length > 1 ? found.operands.at(-1) : undefined,
-  };
-}
-
-/** The target itself, and the names the sources would get in it when it is a folder. */
-function into(
-  call: Invocation,
-  sources: readonly Arg[],
-  target: Arg | undefined,
-  access: Access,
-  overwrites: boolean,
-): void {
-  if (target === undefined) return;
-  const { gate, state } = call;
-  touchPaths(call, [target], access);
-  const seen = new Set<string>();
-  for (const source of sources.slice(0, 32)) {
-    const name = basename(source.value);
-    if (name === "" || name === "." || name === ".." || seen.has(name)) continue;
-    seen.add(name);
-    judgePath(gate, state.folders, {
-      value: `${target.value.replace(/\/+$/, "")}/${name}`,
-      glob: target.glob || source.glob,
-      access,
-    });
-  }
-  if (overwrites && !target.glob) overwritten(call, target);
-}
-
-/** An existing file with edits that git cannot bring back would be overwritten. */
-function overwritten(call: Invocation, target: Arg): void {
-  const { gate, state } = call;
-  if (gate.report.isDenyOnly || /[\uE000-\uE005]/.test(target.value)) return;
-  const places = placesOf(gate, state.folders, target.value, false);
-  if (places.size === 1 && places.has("workspace")) {
-    judgePath(gate, state.folders, { value: target.value, glob: false, access: "redirect" });
-  }
-}
-
 const INSTALL = flagTable(
   "-bCcDdpsTv -g= -m= -o= -S= -t= --mode= --directory --target-directory= --backup=? --preserve-timestamps --verbose --compare",
 );
@@ -176,97 +107,6 @@ function install(call: Invocation): undefined {
     into(call, sources, target, "write", true);
   }
   call.gate.report.allow("write.install", "It copies files in the workspace.");
-  return undefined;
-}
-
-const MOVE = flagTable(
-  "-bfinTuv -t= -S= --force --interactive --no-clobber --update=? --verbose --target-directory= --no-target-directory --backup=? --suffix=",
-);
-
-function move(call: Invocation): undefined {
-  const found = simple(call, MOVE);
-  const { sources, target } = parties(found, "-t", "--target-directory");
-  for (const source of sources) {
-    judgePath(call.gate, call.state.folders, {
-      value: source.value,
-      glob: source.glob,
-      access: "remove",
-      sweeping: true,
-      keepLast: true,
-    });
-  }
-  if (target !== undefined) {
-    into(call, sources, target, "write", true);
-    const outside = [...placesOf(call.gate, call.state.folders, target.value, target.glob)].some(
-      (place) => place === "outside" || place === "system",
-    );
-    if (outside)
-      call.gate.report.review("floor.moves-out", "It moves files out of the workspace.", readable(describe(call)), {
-        loss: "lost",
-        floor: true,
-      });
-  }
-  call.gate.report.allow("write.mv", "Git can bring back what it moves.");
-  return undefined;
-}
-
-const REMOVE = flagTable(
-  "-dfiIrRv --force --interactive=? --recursive --dir --verbose --one-file-system --preserve-root=?",
-);
-
-function remove(call: Invocation): undefined {
-  const found = simple(call, REMOVE);
-  if (call.args.some((arg) => arg.value === "--no-preserve-root")) {
-    call.gate.report.deny("floor.system", "It would sweep a system folder.", readable(describe(call)));
-  }
-  const sweeping = has(found, "-r", "-R", "-f", "--recursive", "--force") || found.unknown.length > 0;
-  touchPaths(call, found.operands, "remove", sweeping, true);
-  call.gate.report.allow("write.rm", "Git can bring back what it removes.");
-  return undefined;
-}
-
-function removeEmpty(call: Invocation): undefined {
-  const found = simple(call, flagTable("-pv --parents --verbose --ignore-fail-on-non-empty"));
-  for (const arg of found.operands)
-    judgePath(call.gate, call.state.folders, {
-      value: arg.value,
-      glob: arg.glob,
-      access: "remove",
-      sweeping: true,
-      keepLast: true,
-    });
-  call.gate.report.allow("write.rmdir", "It removes empty folders of the workspace.");
-  return undefined;
-}
-
-function shred(call: Invocation): undefined {
-  const found = simple(
-    call,
-    flagTable("-fuvxz -n= -s= --force --remove=? --verbose --zero --iterations= --size= --exact"),
-  );
-  touchPaths(call, found.operands, "remove", true);
-  call.gate.report.allow("write.shred", "Git can bring back what it destroys.");
-  return undefined;
-}
-
-function rimraf(call: Invocation): undefined {
-  const found = simple(
-    call,
-    flagTable("-gvf --glob --no-glob --verbose --force --preserve-root --max-retries= --impl="),
-  );
-  touchPaths(call, found.operands, "remove", true);
-  call.gate.report.allow("write.rimraf", "Git can bring back what it removes.");
-  return undefined;
-}
-
-function shx(call: Invocation): Flow {
-  return call.args.length === 0 ? NOTHING_KNOWN : call.walker.invoke(call.args, call);
-}
-
-function truncate(call: Invocation): undefined {
-  const found = simple(call, flagTable("-co -s= -r=< --size= --no-create --reference=< --io-blocks"));
-  touchPaths(call, found.operands, "redirect");
-  call.gate.report.allow("write.truncate", "Git can bring back what it cuts.");
   return undefined;
 }
 

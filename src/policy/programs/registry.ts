@@ -15,6 +15,7 @@ import { MACHINE } from "./machine.ts";
 import { NETWORK_PROGRAMS } from "./network.ts";
 import { OUTWARD } from "./outward.ts";
 import { PRINT } from "./print.ts";
+import { REMOVAL } from "./removal.ts";
 import { SEARCH } from "./search.ts";
 import { SHELLS } from "./shells.ts";
 import { VERSIONS } from "./versions.ts";
@@ -35,6 +36,7 @@ export function tables(): Readonly<Record<string, ProgramTable>> {
     carriers: CARRIERS,
     interpreters: INTERPRETERS,
     files: FILES,
+    removal: REMOVAL,
     machine: MACHINE,
     network: NETWORK_PROGRAMS,
     outward: OUTWARD,
