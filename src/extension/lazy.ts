@@ -6,7 +6,7 @@ import type { Result } from "../core/result.ts";
 import type { Supervisor } from "../supervisor/api.ts";
 
 interface SupervisorRoom {
-  getSupervisor(env?: NodeJS.ProcessEnv): Promise<Result<{ supervisor: Supervisor }>>;
+  getSupervisor(env?: NodeJS.ProcessEnv, options?: { agentDir?: string }): Promise<Result<{ supervisor: Supervisor }>>;
 }
 
 export const lazy = {

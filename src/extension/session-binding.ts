@@ -133,7 +133,7 @@ async function endWorkers(supervisor: Supervisor): Promise<void> {
 export async function openSupervisor(hub: Hub): Promise<Result<{ supervisor: Supervisor }>> {
   if (hub.quitting !== undefined) return failure("quitting", "Pi is ending; nothing new is begun.");
   if (hub.supervisor === undefined) {
-    hub.opening ??= lazy.supervisor().then((room) => room.getSupervisor());
+    hub.opening ??= open();
     const opened = await hub.opening.finally(() => {
       hub.opening = undefined;
     });
@@ -144,6 +144,12 @@ export async function openSupervisor(hub: Hub): Promise<Result<{ supervisor: Sup
   if (hub.signals === undefined) (await lazy.signals()).installSignals(hub);
   if (hub.view === undefined) showTasks(hub);
   return { ok: true, supervisor: hub.supervisor };
+}
+
+async function open(): Promise<Result<{ supervisor: Supervisor }>> {
+  const [room, sdk] = await Promise.all([lazy.supervisor(), lazy.sdk()]);
+  const agentDir = sdk.piAgentDir();
+  return room.getSupervisor(process.env, agentDir === null ? {} : { agentDir });
 }
 
 /** The port for a command: the bound session's, or a port of its own for a session that is not the bound one. */

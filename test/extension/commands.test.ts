@@ -208,6 +208,7 @@ describe("start", () => {
     assert.equal(onlyJson(ran, "rpc").ok, true);
   });
 
+  const missing = async () => ({ ok: false as const, reason: "verify-missing", message: "None was given." });
   for (const [mode, flag] of [
     ["rpc", " --json"],
     ["tui", " --json"],
@@ -215,12 +216,29 @@ describe("start", () => {
     ["json", " --json"],
   ] as const)
     test(`without a verification is refused in ${mode} mode${flag}, and asks nobody`, async () => {
-      const supervisor = fakeSupervisor();
+      const supervisor = fakeSupervisor({ start: missing });
       const ran = await run(`start Fix${flag}`, mode, supervisor);
-      assert.equal(supervisor.calls.length, 0);
+      assert.equal(supervisor.calls.length, 1);
       assert.equal(ran.session.dialogs.length, 0);
       const [text = ""] = [...ran.session.notices.map((notice) => notice.text), ...ran.errorOut];
-      assert.match(text, flag === "" ? /--verify "npm test"/ : /"reason":"no-verification"/);
+      assert.match(text, flag === "" ? /None was given/ : /"reason":"verify-missing"/);
+      assert.equal(ran.exitCode, mode === "print" || mode === "json" ? 2 : undefined);
+    });
+
+  for (const chosen of ["make check", undefined])
+    test(`without a verification asks a person, who ${chosen === undefined ? "declines" : "names one"}`, async () => {
+      const inputs: string[][] = [];
+      const start: Supervisor["start"] = async (input) => {
+        inputs.push(input.verify);
+        return input.verify.length === 0 ? missing() : fakeSupervisor().start(input);
+      };
+      hubWith(fakeSupervisor({ start }));
+      const session = fakeSession("rpc");
+      const running = runCommand("start Fix", { cwd: "/nonexistent" }, openPort(session.ctx));
+      (await until(() => session.dialogs[0], 10_000, "the question")).choose(chosen);
+      await running;
+      assert.deepEqual(inputs, chosen === undefined ? [[]] : [[], [chosen]]);
+      assert.match(session.notices.at(-1)?.text ?? "", chosen === undefined ? /None was given/ : /has begun/);
     });
 
   test("says how to stop the task, and shows notices without control characters", async () => {

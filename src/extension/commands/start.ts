@@ -1,48 +1,56 @@
 /** `/supervise start <goal>`: one task begins. In print and JSON mode the answer comes at its end or when it waits. */
+import type { Failure } from "../../core/result.ts";
 import type { StartAnswer, StartInput, TaskView } from "../../supervisor/api.ts";
 import { type Answer, type BadAnswer, type Command, EXIT, type Scene } from "../answer.ts";
 import { askForVerification } from "../ui/ask-verification.ts";
 import { count, money, nextStep, safe, stateWords } from "../words-for-people.ts";
 
 export const start: Command<"start"> = async (scene, supervisor) => {
-  const verify = scene.call.flags.verify ?? (await proposed(scene));
-  if (!Array.isArray(verify)) return verify;
-  const input = inputOf(scene, verify);
-  const first = await supervisor.start(input);
-  const again = !first.ok && first.reason === "ungated" && (await acceptsUngated(scene, first.message));
-  const started = again ? await supervisor.start({ ...input, ungated: "dialog" }) : first;
-  if (!started.ok) return started;
+  let input = inputOf(scene);
+  let started = await supervisor.start(input);
+  while (!started.ok) {
+    const more = await settle(scene, input, started);
+    if (more === undefined) return refused(started);
+    input = { ...input, ...more };
+    started = await supervisor.start(input);
+  }
   if (scene.port.interactive) return begun(started);
   return ended(started, await supervisor.settled(started.taskId));
 };
 
-async function proposed(scene: Scene<"start">): Promise<string[] | BadAnswer> {
-  const asked = scene.call.json ? undefined : await askForVerification(scene.port, scene.call.flags.cwd, scene.cwd);
-  return (
-    asked ?? {
-      ok: false,
-      reason: "no-verification",
-      message:
-        'No verification was given, so nothing could say that the work is done. Add the command that must succeed: --verify "npm test".',
-      exitCode: EXIT.usage,
-    }
-  );
+/** What a person adds to a start that was refused for want of it; undefined when nobody adds anything. */
+async function settle(
+  scene: Scene<"start">,
+  input: StartInput,
+  { reason, message }: Failure,
+): Promise<Partial<StartInput> | undefined> {
+  if (scene.call.json || !scene.port.interactive) return undefined;
+  if (reason === "verify-missing" && input.verify.length === 0) {
+    const verify = await askForVerification(scene.port, input.cwd, scene.cwd);
+    return verify && { verify };
+  }
+  if (reason === "ungated" && input.ungated === undefined)
+    return (await acceptsUngated(scene, message)) ? { ungated: "dialog" } : undefined;
+  return undefined;
+}
+
+function refused(failed: Failure): BadAnswer {
+  return failed.reason === "verify-missing" ? { ...failed, exitCode: EXIT.usage } : failed;
 }
 
 /** A transport without a gate was asked for, in words or by the configuration: the person says that they know. */
-async function acceptsUngated({ call, port }: Scene<"start">, message: string): Promise<boolean> {
-  if (call.json || !port.interactive) return false;
+async function acceptsUngated({ port }: Scene<"start">, message: string): Promise<boolean> {
   const accept = "Start without a gate";
   const options = ["Don't start", accept];
   return (await port.select(message, options, new AbortController().signal)) === accept;
 }
 
-function inputOf({ call, cwd, trustedProject }: Scene<"start">, verify: string[]): StartInput {
+function inputOf({ call, cwd, trustedProject }: Scene<"start">): StartInput {
   const { flags } = call;
   return {
     goal: call.rest,
     from: cwd,
-    verify,
+    verify: flags.verify ?? [],
     ...(trustedProject !== undefined && { trustedProject }),
     ...(flags.cwd !== undefined && { cwd: flags.cwd }),
     ...(flags.mode !== undefined && { mode: flags.mode }),
