@@ -3,7 +3,6 @@
  * (size, times, inode). Missing, old or broken it only costs time.
  */
 import type { Stats } from "node:fs";
-import { durableWriteAsync } from "../platform/durable-write.ts";
 import { readNoFollow } from "../platform/no-follow.ts";
 import type { TaskRecord } from "./task-record.ts";
 
@@ -73,9 +72,14 @@ export function readIndex(path: string, summary: Summary): Map<string, IndexEntr
   }
 }
 
-/** A cache: a failure to write it is no failure of the list. */
+/**
+ * A cache: a failure to write it is no failure of the list. On a full disk write-file-atomic 7.0.1 can put a cut file in
+ * place and report success (seen on tmpfs), which is why it serves what is judged on reading, and nothing else.
+ */
 export async function writeIndex(path: string, summary: Summary, entries: readonly IndexEntry[]): Promise<void> {
-  await durableWriteAsync(path, JSON.stringify({ v: VERSION, summary: summary.name, entries }));
+  const { default: writeFileAtomic } = await import("write-file-atomic");
+  const text = JSON.stringify({ v: VERSION, summary: summary.name, entries });
+  await writeFileAtomic(path, text, { mode: 0o600, fsync: false }).catch(() => undefined);
 }
 
 function isEntry(value: unknown): value is IndexEntry {

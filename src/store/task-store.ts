@@ -15,6 +15,7 @@ import type { HolderInfo } from "./cwd-lock.ts";
 import type { EventInput, StoredEvent } from "./event-line.ts";
 import type { EventLog } from "./event-log.ts";
 import { type StateLayout, type TaskPaths, taskPaths } from "./layout.ts";
+import type { LogFs } from "./log-fs.ts";
 import { verifyLog } from "./log-reader.ts";
 import { createEventLog, type OpenLogOptions, openEventLog } from "./open-log.ts";
 import { type TaskBusy, takeTaskLock } from "./task-lock.ts";
@@ -32,6 +33,8 @@ export interface OwnedTask {
 export interface StoreOptions {
   clock?: Clock;
   ownership?: Ownership;
+  /** The logs' system calls; tests play full and broken disks with it. */
+  logFs?: LogFs;
 }
 
 export interface CreateTask {
@@ -208,6 +211,7 @@ function logOptions(task: OpenTask | CreateTask, options: StoreOptions): OpenLog
     taskId: task.taskId,
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.ownership ? { ownership: options.ownership } : {}),
+    ...(options.logFs ? { fs: options.logFs } : {}),
     ...(onChange ? { onChange } : {}),
     ...(anchor ? { anchor } : {}),
   };

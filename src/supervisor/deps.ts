@@ -4,6 +4,7 @@ import type { TransportName, WorkerAdapter, WorkerStartInput } from "../core/con
 import type { Clock } from "../platform/clock.ts";
 import type { IdSource } from "../platform/ids.ts";
 import type { StateLayout } from "../store/layout.ts";
+import type { LogFs } from "../store/log-fs.ts";
 import type { WorkerDeps } from "../worker/deps.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -20,6 +21,8 @@ export interface SupervisorDeps {
   host: string;
   /** Salt of the markers that stand for secrets; one for each state folder, so that repeats can be linked. */
   salt: string;
+  /** The logs' system calls. Default: the real ones. */
+  logFs?: LogFs;
   createRedactor(options: RedactorOptions): Redactor;
   createWorker(transport: TransportName, input: WorkerStartInput, deps: WorkerDeps): WorkerAdapter;
 }

@@ -56,6 +56,7 @@ export class Driver implements DriverPort {
   readonly raw = new RawPayloads();
   readonly artifacts: TextArtifacts;
   worker: WorkerAdapter | null = null;
+  exited: WorkerAdapter | null = null;
   state: TaskState;
   readonly policy: PolicyContext;
   readonly #cwdLock: CwdLock;

@@ -24,6 +24,8 @@ export interface DriverPort {
   readonly state: TaskState;
   /** The present worker, from its creation until its exit is recorded. */
   worker: WorkerAdapter | null;
+  /** The last one whose exit is recorded, until its tree is proven gone: only its own `stop` sends its guardian home. */
+  exited: WorkerAdapter | null;
   /** Aborted when a stop is asked for: ends a running verification. */
   readonly stopSignal: AbortSignal;
   /** Appends the events one after another, steps each, runs the effects. */

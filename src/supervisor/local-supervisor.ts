@@ -8,7 +8,7 @@ import { answerRequest, sendMessage } from "./acts/messages.ts";
 import { type RecoverOptions, recoverTask } from "./acts/recover.ts";
 import { pauseTask, stopTask } from "./acts/stop.ts";
 import { verifyTask } from "./acts/verify.ts";
-import type { StartAnswer, StartInput, Supervisor, TaskUpdate, TaskView } from "./api.ts";
+import type { StartAnswer, StartInput, Supervisor, TaskRow, TaskUpdate, TaskView } from "./api.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { advance, isSettled } from "./driver.ts";
 import { followLog } from "./follow.ts";
@@ -16,7 +16,7 @@ import { checkPolicy, showPolicy } from "./policy-view.ts";
 import { Scope } from "./scope.ts";
 import { stateHash } from "./snapshot.ts";
 import { startTask } from "./start.ts";
-import { foldLog, listTasks, readSnapshot, rowOf } from "./stored-task.ts";
+import { foldLog, type ListedRow, listRows, readSnapshot, rowOf, viewOfStored } from "./stored-task.ts";
 import { stopCommand } from "./view.ts";
 
 /** Most records that one `log` answer carries. */
@@ -26,6 +26,8 @@ export class LocalSupervisor implements Supervisor {
   readonly #scope: Scope;
   /** Set when Pi is ending; settles when every worker has been let go of. */
   #closing: Promise<void> | null = null;
+
+  #lastRows: ListedRow[] = [];
 
   constructor(deps: SupervisorDeps) {
     this.#scope = new Scope(deps);
@@ -49,13 +51,14 @@ export class LocalSupervisor implements Supervisor {
 
   async defaultTask(): Promise<string | null> {
     const live = [...this.#scope.drivers.keys()].sort().at(-1);
-    return live ?? listTasks(this.#scope.deps.layout)[0]?.taskId ?? null;
+    return live ?? (await this.#rows())[0]?.taskId ?? null;
   }
 
   async sessions(all: boolean) {
-    const rows = listTasks(this.#scope.deps.layout).map(({ taskId, view, problem }) =>
-      rowOf(taskId, this.#scope.liveView(taskId) ?? view, problem),
-    );
+    const rows = (await this.#rows()).map(({ requests: _requests, ...row }): TaskRow => {
+      const live = this.#scope.liveView(row.taskId);
+      return live ? rowOf(live) : row;
+    });
     const open = rows.filter(({ state }) => state === "unreadable" || state === "failed_to_stop" || !isTerminal(state));
     return { ok: true as const, tasks: all ? rows : open };
   }
@@ -66,9 +69,11 @@ export class LocalSupervisor implements Supervisor {
 
   async approvals() {
     const { drivers, deps } = this.#scope;
-    const stored = listTasks(deps.layout).flatMap(({ taskId, view }) =>
-      drivers.has(taskId) ? [] : (view?.requests ?? []),
-    );
+    const elsewhere = (await this.#rows()).filter((row) => row.requests > 0 && !drivers.has(row.taskId));
+    const stored = elsewhere.flatMap(({ taskId }) => {
+      const read = readSnapshot(deps.layout, taskId);
+      return read.ok ? viewOfStored(read.record).requests : [];
+    });
     return { ok: true as const, requests: [...this.live().flatMap((view) => view.requests), ...stored] };
   }
 
@@ -212,14 +217,22 @@ export class LocalSupervisor implements Supervisor {
   known() {
     const live = this.live();
     const ids = new Set(live.map((view) => view.taskId));
-    const stored = listTasks(this.#scope.deps.layout).flatMap(({ taskId, view }) =>
-      view && !ids.has(taskId) ? [view] : [],
-    );
-    return [...live, ...stored].map(({ taskId, goal, state, requests }) => ({
-      taskId,
-      goal,
-      state,
-      requests: requests.map((request) => request.requestId),
-    }));
+    /* Completions can't wait for the disk: they get the list of last time, and cause the next one. */
+    void this.#rows();
+    const stored = this.#lastRows.filter((row) => !ids.has(row.taskId));
+    return [
+      ...live.map(({ taskId, goal, state, requests }) => ({
+        taskId,
+        goal,
+        state,
+        requests: requests.map((one) => one.requestId),
+      })),
+      ...stored.map(({ taskId, goal, state }) => ({ taskId, goal, state, requests: [] })),
+    ];
+  }
+
+  async #rows(): Promise<ListedRow[]> {
+    this.#lastRows = await listRows(this.#scope.deps.layout);
+    return this.#lastRows;
   }
 }

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RemainingResource, StopOutcome, WorkerAdapter } from "../core/contracts/worker.ts";
+import type { RemainingResource, StopOptions, StopOutcome, WorkerAdapter } from "../core/contracts/worker.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { stopTree } from "../platform/containment/index.ts";
@@ -193,25 +193,29 @@ async function leavesTurn(port: DriverPort, worker: WorkerAdapter): Promise<bool
 
 /** Ends what an exited worker left behind, and proves it. */
 export async function sweep(port: DriverPort): Promise<void> {
-  const outcomes = await Promise.all(
-    port.state.resources.map((record) => stopTree(record, { kind: "now", graceMs: 0 })),
-  );
-  const { proven, remaining, killed, durationMs, method } = merged(outcomes);
+  const { proven, remaining, killed, durationMs, method } = await endTrees(port, { kind: "now", graceMs: 0 });
   port.record({ type: "worker.swept", data: { method, killed, durationMs, proven, remaining } });
 }
 
 export async function teardown(port: DriverPort, effect: EffectOf<"teardown">): Promise<void> {
   const synced = await port.synced();
-  const { worker } = port;
-  const own = worker ? [await worker.stop({ kind: effect.how, graceMs: effect.graceMs })] : [];
-  const rest = await Promise.all(
-    port.state.resources.map((record) => stopTree(record, { kind: effect.how, graceMs: effect.graceMs })),
-  );
-  const { proven, remaining, killed, durationMs, method } = merged([...own, ...rest]);
+  const { proven, remaining, killed, durationMs, method } = await endTrees(port, {
+    kind: effect.how,
+    graceMs: effect.graceMs,
+  });
   if (port.state.stop.kind !== "requested") return;
   if (proven) port.record({ type: "stop.proven", data: { method, killed, durationMs } });
   else port.record({ type: "stop.failed", data: { remaining, durationMs } });
   if (synced.ok) await port.synced();
+}
+
+/** The worker's tree through its adapter, which dismisses the guardian; then all that is recorded, by the records alone. */
+async function endTrees(port: DriverPort, options: StopOptions): Promise<Merged> {
+  const worker = port.worker ?? port.exited;
+  const own = worker ? [await worker.stop(options)] : [];
+  if (port.exited === worker && own[0]?.proven === true) port.exited = null;
+  const rest = await Promise.all(port.state.resources.map((record) => stopTree(record, options)));
+  return merged([...own, ...rest]);
 }
 
 interface Merged {

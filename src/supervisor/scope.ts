@@ -6,7 +6,7 @@ import type { TaskState } from "../core/machine/state.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { knownValues } from "../redaction/index.ts";
 import { type CwdLock, takeCwdLock } from "../store/cwd-lock.ts";
-import { type OwnedTask, openTask } from "../store/task-store.ts";
+import { type OwnedTask, openTaskVerified } from "../store/task-store.ts";
 import type { TaskUpdate, TaskView } from "./api.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { Driver } from "./driver.ts";
@@ -89,7 +89,11 @@ export class Scope {
     const known = readSnapshot(layout, taskId);
     const anchor = known.ok ? { anchor: { seq: known.record.seq } } : {};
     const holder = { ...self.owner, taskId, since: clock.now().toISOString() };
-    const opened = openTask(layout, { taskId, holder, ...anchor }, { clock });
+    const opened = await openTaskVerified(
+      layout,
+      { taskId, holder, ...anchor },
+      { clock, ...(this.deps.logFs ? { logFs: this.deps.logFs } : {}) },
+    );
     if (!opened.ok) return opened;
     const { task } = opened;
     const abandon = async (fault: Failure): Promise<Failure> => {
@@ -104,11 +108,10 @@ export class Scope {
     const cwdLock = takeCwdLock(layout, spec.cwd, holder);
     if (!cwdLock.ok) return abandon(cwdLock);
     const driver = this.drive(task, cwdLock, folded.state);
-    if (opened.recovered) {
-      driver.record({
-        type: "log.recovered",
-        data: { tornBytes: opened.recovered.bytes, file: opened.recovered.file },
-      });
+    const { recovered, missing } = opened;
+    if (recovered || missing !== undefined) {
+      const torn = recovered ? { tornBytes: recovered.bytes, file: recovered.file } : { tornBytes: 0 };
+      driver.record({ type: "log.recovered", data: { ...torn, ...(missing === undefined ? {} : { missing }) } });
     }
     return { ok: true, driver, claim: { type: "owner.claimed", data: { owner: self.owner, why } } };
   }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { costUsd } from "../core/machine/budgets.ts";
 import { stateName } from "../core/machine/project.ts";
 import type { TaskState } from "../core/machine/state.ts";
-import { type TaskHead, writeTaskRecord } from "../store/task-record.ts";
+import { type TaskHead, writeTaskRecordAsync } from "../store/task-record.ts";
 import type { DriverPort } from "./effect-port.ts";
 import { viewOf } from "./view.ts";
 
@@ -96,6 +96,6 @@ export class Snapshot {
     this.#dirty = false;
     const { state, task } = this.#port;
     const synced = await this.#port.synced();
-    if (synced.ok && !this.#abandoned) writeTaskRecord(task.paths.record, snapshotOf(state, task.paths.log));
+    if (synced.ok && !this.#abandoned) await writeTaskRecordAsync(task.paths.record, snapshotOf(state, task.paths.log));
   }
 }

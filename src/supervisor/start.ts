@@ -145,7 +145,7 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
       ],
       record: (events) => snapshotOf(advance(initialState(taskId), events as StoredEvent[]), layout.task(taskId).log),
     },
-    { clock: deps.clock },
+    { clock: deps.clock, ...(deps.logFs ? { logFs: deps.logFs } : {}) },
   );
   if (!made.ok) {
     locked.lock.release();

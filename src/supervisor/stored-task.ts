@@ -1,14 +1,15 @@
 /** Tasks as they stand on disk, for whoever does not own them. */
-import { readdirSync } from "node:fs";
 import type { StoredEvent } from "../core/events.ts";
 import { foldOne } from "../core/fold.ts";
-import { isTerminal } from "../core/machine/project.ts";
+import { isTerminal, type StateName } from "../core/machine/project.ts";
 import { initialState, type TaskState } from "../core/machine/state.ts";
 import { failure, type Result } from "../core/result.ts";
 import { isTaskId } from "../platform/ids.ts";
 import { isAlive } from "../platform/process/index.ts";
 import type { StateLayout } from "../store/layout.ts";
 import { readEvents } from "../store/log-reader.ts";
+import type { Summary } from "../store/task-index.ts";
+import { listTasks } from "../store/task-list.ts";
 import { readTask } from "../store/task-store.ts";
 import type { TaskRow, TaskView } from "./api.ts";
 import type { Snapshotted } from "./snapshot.ts";
@@ -49,40 +50,67 @@ export function ownerAlive(record: Snapshotted): boolean {
   return isIdentity(owner) && isAlive(owner);
 }
 
-/** Every task of the store; a record that can't be read is a row with its problem, never a failure. */
-export function listTasks(layout: StateLayout): { taskId: string; view: TaskView | null; problem: string | null }[] {
-  let names: string[];
-  try {
-    names = readdirSync(layout.tasks);
-  } catch {
-    return [];
-  }
-  return names
-    .filter(isTaskId)
-    .sort()
-    .reverse()
-    .map((taskId) => {
-      const read = readSnapshot(layout, taskId);
-      return read.ok
-        ? { taskId, view: viewOfStored(read.record), problem: null }
-        : { taskId, view: null, problem: read.message };
-    });
+/** What the list keeps of each record, so that ten thousand tasks need not be read again. */
+const ROW: Summary = {
+  name: "supervisor-row-1",
+  of(record) {
+    const whole: object = record;
+    if (!isSnapshot(whole)) return { readable: false };
+    const { view, owner } = whole;
+    const who = isIdentity(owner) ? { pid: owner.pid, startTicks: owner.startTicks, bootId: owner.bootId } : {};
+    const { goal, cwd, createdAt, costUsd } = view;
+    return { readable: true, goal, cwd, createdAt, costUsd, requests: view.requests.length, ...who };
+  },
+};
+
+export interface ListedRow extends TaskRow {
+  /** Open requests when the record was written. */
+  requests: number;
 }
 
-export function rowOf(taskId: string, view: TaskView | null, problem: string | null): TaskRow {
-  if (!view)
+/** Every task of the store, newest first; a record that can't be read is a row with its problem, never a failure. */
+export async function listRows(layout: StateLayout): Promise<ListedRow[]> {
+  const list = await listTasks(layout, { summary: ROW });
+  if (!list.ok) return [];
+  const rows = list.tasks.map(({ taskId, state, fields }): ListedRow => {
+    if (fields["readable"] !== true)
+      return unreadable(taskId, "Its record is not one of ours; replay it from its log.");
+    const owner = { pid: fields["pid"], startTicks: fields["startTicks"], bootId: fields["bootId"] };
+    const alive = isIdentity(owner) && isAlive(owner);
+    const name = state as StateName;
     return {
       taskId,
-      state: "unreadable",
-      recoverable: false,
-      goal: "",
-      cwd: "",
-      createdAt: "",
-      costUsd: null,
-      problem,
+      state: name,
+      recoverable: !alive && !isTerminal(name) && name !== "taken_over",
+      goal: String(fields["goal"] ?? ""),
+      cwd: String(fields["cwd"] ?? ""),
+      createdAt: String(fields["createdAt"] ?? ""),
+      costUsd: typeof fields["costUsd"] === "number" ? fields["costUsd"] : null,
+      problem: null,
+      requests: Number(fields["requests"] ?? 0),
     };
-  const { state, recoverable, goal, cwd, createdAt, costUsd } = view;
-  return { taskId, state, recoverable, goal, cwd, createdAt, costUsd, problem };
+  });
+  const faulty = list.faulty.map(({ taskId, fault }) => unreadable(taskId, fault.message));
+  return [...rows, ...faulty].sort((a, b) => (a.taskId < b.taskId ? 1 : -1));
+}
+
+export function rowOf(view: TaskView): TaskRow {
+  const { taskId, state, recoverable, goal, cwd, createdAt, costUsd } = view;
+  return { taskId, state, recoverable, goal, cwd, createdAt, costUsd, problem: null };
+}
+
+function unreadable(taskId: string, problem: string): ListedRow {
+  return {
+    taskId,
+    state: "unreadable",
+    recoverable: false,
+    goal: "",
+    cwd: "",
+    createdAt: "",
+    costUsd: null,
+    problem,
+    requests: 0,
+  };
 }
 
 /** Folds a log from disk, up to `to` (default: its end). */

@@ -290,7 +290,8 @@ export const eventSchemas = {
   "timer.fired": Type.Object({ name: Str }),
   /** Something was asked for that the state does not allow; nothing changed. */
   rejected: Type.Object({ what: Str, reason: Str, message: Str, ...Late }),
-  "log.recovered": Type.Object({ tornBytes: Int, file: Opt(Str) }),
+  /** `missing`: records that `task.json` had seen and the log no longer has. */
+  "log.recovered": Type.Object({ tornBytes: Int, file: Opt(Str), missing: Opt(Int) }),
   notice: Type.Object({ level: oneOf("info", "warning", "error"), text: Str }),
 } as const;
 

@@ -4,7 +4,7 @@ import { refusal, requestRefusal } from "../../core/machine/admit.ts";
 import { type Failure, failure, type Result } from "../../core/result.ts";
 import { answersOf } from "../answers.ts";
 import { logFull, notOwned, type Scope } from "../scope.ts";
-import { listTasks, readSnapshot, viewOfStored } from "../stored-task.ts";
+import { listRows, readSnapshot, viewOfStored } from "../stored-task.ts";
 
 export async function sendMessage(
   scope: Scope,
@@ -57,9 +57,9 @@ export async function answerRequest(
 }
 
 /** A request that no driver of this process has open: another Pi's, lost with its worker, answered, or unknown. */
-function strangeRequest(scope: Scope, requestId: string): Failure {
-  for (const { taskId } of listTasks(scope.deps.layout)) {
-    if (scope.drivers.has(taskId)) continue;
+async function strangeRequest(scope: Scope, requestId: string): Promise<Failure> {
+  for (const { taskId, requests } of await listRows(scope.deps.layout)) {
+    if (requests === 0 || scope.drivers.has(taskId)) continue;
     const read = readSnapshot(scope.deps.layout, taskId);
     if (!read.ok || !read.record.view.requests.some((request) => request.requestId === requestId)) continue;
     const view = viewOfStored(read.record);
