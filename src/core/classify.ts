@@ -15,6 +15,9 @@ export function classifyResult(result: EventMap["turn.result"]): ResultClass {
     reason,
     message: said === "" ? what : `${what} Claude said: ${said}`,
   });
+  if (result.apiError === "authentication_failed" || result.apiError === "oauth_org_not_allowed")
+    return bad("auth", "Claude's login was refused; log in again, then send it a message.");
+  if (result.apiError === "billing_error") return bad("billing", "The model service refused for a billing reason.");
   if (status === 401 || status === 403)
     return bad("auth", "Claude's login was refused; log in again, then send it a message.");
   if (status === 402) return bad("billing", "The model service refused for a billing reason.");

@@ -26,6 +26,15 @@ export function evidencePrompt(facts: VerifyFacts, maxRounds: number, failedRoun
   ].join("\n\n");
 }
 
+/**
+ * What a worker should know from its first request on. Claude 2.1.268 puts its own environment block only behind the
+ * first tool call when a message holds an `@`.
+ */
+export function workerBriefing(cwd: string, guidance: string | undefined): string {
+  const where = `Your working folder is ${cwd}. A supervisor looks at every tool call and verifies your work independently when you end your turn.`;
+  return guidance === undefined ? where : `${where}\n\n${guidance}`;
+}
+
 /** Most characters of a project's CLAUDE.md that are passed on. */
 export const GUIDANCE_CHARS = 32_000;
 

@@ -38,7 +38,9 @@ export async function getSupervisor(
   if (!deps.ok) return deps;
   const { root } = deps.deps.layout;
   const known = registry().get(root);
-  if (known) return { ok: true, supervisor: known };
+  if (known && !known.closed) return { ok: true, supervisor: known };
+  /* A new session after Pi's quit in the same process (embedders): the old one lets go of its locks first. */
+  await known?.closed;
   const supervisor = new LocalSupervisor(deps.deps);
   registry().set(root, supervisor);
   /* A supervisor that was killed in the middle of a verification left a copy of the workspace behind. */
@@ -79,8 +81,8 @@ export function openSupervisors(): Supervisor[] {
   return [...registry().values()];
 }
 
-function registry(): Map<string, Supervisor> {
-  const holder = globalThis as { [REGISTRY]?: Map<string, Supervisor> };
+function registry(): Map<string, LocalSupervisor> {
+  const holder = globalThis as { [REGISTRY]?: Map<string, LocalSupervisor> };
   holder[REGISTRY] ??= new Map();
   return holder[REGISTRY];
 }

@@ -33,6 +33,11 @@ export class LocalSupervisor implements Supervisor {
     this.#scope = new Scope(deps);
   }
 
+  /** Set once `shutdown` was called; settles when nothing is owned any more. */
+  get closed(): Promise<void> | null {
+    return this.#closing;
+  }
+
   async start(input: StartInput): Promise<Result<StartAnswer>> {
     if (this.#closing) return failure("closing", "Pi is ending; start the task in a new Pi.");
     const started = await startTask(this.#scope.deps, input);

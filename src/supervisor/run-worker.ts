@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RemainingResource, StopOptions, StopOutcome, WorkerAdapter } from "../core/contracts/worker.ts";
 import type { Effect } from "../core/machine/effects.ts";
+import { workerBriefing } from "../core/prompts.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { stopTree } from "../platform/containment/index.ts";
 import { executableDrift, findClaude, systemDeps } from "../worker/index.ts";
@@ -71,7 +72,7 @@ export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: Ef
       trust: spec.trust,
       ...(spec.model === undefined ? {} : { model: spec.model }),
       ...(spec.limits.maxTurns === undefined ? {} : { maxTurns: spec.limits.maxTurns }),
-      ...(guidance === undefined ? {} : { appendSystemPrompt: guidance }),
+      appendSystemPrompt: workerBriefing(spec.cwd, guidance),
       workerEnvNames: spec.workerEnvNames,
       tmpDir: tmp.path,
       cgroup: spec.cgroup,

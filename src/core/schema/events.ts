@@ -235,6 +235,8 @@ export const eventSchemas = {
     isError: Bool,
     terminalReason: Opt(Str),
     apiErrorStatus: Opt(Int),
+    /** Claude's own word for the kind of API error, e.g. `authentication_failed`. */
+    apiError: Opt(Str),
     errors: Type.Array(Str),
     preview: Str,
     chars: Int,
