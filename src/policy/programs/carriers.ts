@@ -109,6 +109,9 @@ function ssh(call: Invocation): undefined {
     .slice(1)
     .map((arg) => arg.value)
     .join(" ");
+  if (call.stdin?.network === true && (text === "" || isInterpreter(text.split(" ")[0] ?? ""))) {
+    gate.report.deny("network.into-interpreter", "It would run text from the network.", readable(describe(call)));
+  }
   if (text !== "") runText(call, text, "ssh", true);
   else if (call.stdin !== undefined) gate.report.denyOnly(() => runInput(call, true));
   judgeClaudeWords(call);

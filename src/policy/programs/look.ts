@@ -70,6 +70,7 @@ export const LOOK: ProgramTable = {
   arch: reader("names the processor", "", { operands: "none" }),
   uptime: reader("tells how long the machine runs", "-ps --pretty --since", { operands: "none" }),
   free: reader("shows memory", "-bkmghltvw --human --mega --giga --si --total", { operands: "none" }),
+  tput: reader("asks what the terminal can do", "-S -T=", { operands: "data" }),
   tty: reader("names the terminal", "-s", { operands: "none" }),
 };
 

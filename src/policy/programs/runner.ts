@@ -87,7 +87,8 @@ function judgeWrites(call: Invocation, args: readonly Arg[]): void {
 
 function pieces(value: string): string[] {
   const equals = value.indexOf("=");
-  if (value.startsWith("-")) return equals > 0 ? [value.slice(equals + 1)] : [];
+  if (value.startsWith("-"))
+    return equals > 0 ? [value.slice(equals + 1)] : /^-[A-Za-z](?:\/|\.\.|~)/.test(value) ? [value.slice(2)] : [];
   return [value];
 }
 

@@ -200,7 +200,7 @@ export const NAMES_CODE: Readonly<Record<string, RegExp>> = {
   prettier: /^--plugin(?:=|$)/,
   vitest: /^--(?:globals\.setup|api\.host)(?:=|$)/,
   pytest:
-    /^(?:-p$|-p[^y]|--rootdir|-c$|--confcutdir|--basetemp|-o$|--override-ini|--import-mode|--pastebin|--debug|--pdbcls)/,
+    /^(?:-p$|-p[^y]|--rootdir|-c|--confcutdir|--basetemp|-o$|--override-ini|--import-mode|--pastebin|--debug|--pdbcls)/,
   rubocop: /^(?:-r|--require|--plugin)/,
   rspec: /^(?:-r|--require|-I|-O|--options|--out|-o)(?:=|$)/,
   esbuild: /^--(?:servedir|serve|certfile)/,

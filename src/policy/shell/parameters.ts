@@ -32,6 +32,7 @@ export function simpleValue(text: string, state: ShellState, around: Surrounding
 export function parameterValue(part: ParameterExpansionPart, state: ShellState, around: Surroundings): Expanded {
   const { gate } = around;
   const operation = part.operation;
+  around.used(part.parameter);
   if (part.index !== undefined) judgeSubscript(part.index, state, around);
   if (part.prefix === "!") {
     gate.report.review("words.indirect", "An indirect expansion hides which variable is used.", part.text);
@@ -93,6 +94,10 @@ function variable(name: string, state: ShellState, around: Surroundings): Expand
     .replace(/\d+$/, "")
     .toUpperCase();
   if (REVISION_WORDS.has(last)) return { value: REVISION, glob: false };
+  // Environments hold names in capitals; a fresh shell has no other variables that this call did not make.
+  if (/^[a-z][a-z0-9_]*$/.test(name) && !name.startsWith("npm_") && !name.endsWith("_proxy")) {
+    return { value: UNKNOWN, glob: true };
+  }
   return { value: ENVIRONMENT, glob: true };
 }
 

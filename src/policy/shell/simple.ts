@@ -35,6 +35,7 @@ export function judgeSimple(command: Command, state: ShellState, stdin: Flow | u
     return redirected.stdin?.network === true ? redirected.stdin : NOTHING_KNOWN;
   }
   for (const [index, assignment] of assignments.entries()) {
+    if (assignment.name === "IFS" && assignment.text === "IFS=" && argv[0]?.value === "read") continue; // only for this line
     judgeAssignment(assignment.name, values[index] ?? UNKNOWN, walker.gate, assignment.text);
   }
   const flow = invoke(argv, {
