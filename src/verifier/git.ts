@@ -7,6 +7,7 @@
 import { spawn } from "node:child_process";
 import type { Result } from "../core/result.ts";
 import { failure } from "../core/result.ts";
+import { killSpawned } from "../platform/containment/kill-spawned.ts";
 
 export interface GitOptions {
   /** Working directory of the git process. */
@@ -128,7 +129,7 @@ export function git(args: readonly string[], options: GitOptions): Promise<Resul
     let ended: "git-timeout" | "git-output-too-large" | "aborted" | undefined;
     const end = (why: "git-timeout" | "git-output-too-large" | "aborted") => {
       ended ??= why;
-      child.kill("SIGKILL");
+      killSpawned(child);
     };
     const timer = setTimeout(() => end("git-timeout"), options.timeoutMs ?? 5 * 60_000);
     const onAbort = () => end("aborted");

@@ -169,8 +169,8 @@ export function startRawClaude(options: {
   };
   options.lab.defer(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill("SIGTERM");
-    const force = setTimeout(() => child.kill("SIGKILL"), 3_000);
+    if (child.pid !== undefined) child.kill("SIGTERM");
+    const force = setTimeout(() => child.pid !== undefined && child.kill("SIGKILL"), 3_000);
     await exited;
     clearTimeout(force);
   });

@@ -49,7 +49,7 @@ export async function runPrint(options: PrintOptions): Promise<PrintRun> {
     return { ...exit, stdout, stderr, answers };
   } finally {
     if (child.exitCode === null && child.signalCode === null) {
-      child.kill("SIGKILL");
+      if (child.pid !== undefined) child.kill("SIGKILL");
       await exited;
     }
   }

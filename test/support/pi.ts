@@ -90,7 +90,7 @@ export async function startPi(options: StartPiOptions): Promise<Pi> {
   try {
     await pi.request({ type: "get_state" }, { deadlineMs: 60_000 });
   } catch (error) {
-    child.kill("SIGKILL");
+    if (child.pid !== undefined) child.kill("SIGKILL");
     await pi.exited;
     throw error;
   }
@@ -231,7 +231,7 @@ function drive(child: ChildProcessWithoutNullStreams, options: StartPiOptions): 
       child.stdin.end();
       const exit = await within(exited, deadlineMs, () => `Pi's exit after end of input; ${situation()}`).catch(
         async (error: unknown) => {
-          child.kill("SIGKILL");
+          if (child.pid !== undefined) child.kill("SIGKILL");
           await exited;
           throw error;
         },
@@ -240,7 +240,7 @@ function drive(child: ChildProcessWithoutNullStreams, options: StartPiOptions): 
       return exit;
     },
     async kill() {
-      child.kill("SIGKILL");
+      if (child.pid !== undefined) child.kill("SIGKILL");
       const exit = await exited;
       throwExtensionErrors();
       return exit;
