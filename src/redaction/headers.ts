@@ -66,7 +66,7 @@ export function userOptionAt(source: Source, end: number): Hit | undefined {
   const name = source.text.slice(at, colon);
   const password = source.text.slice(colon + 1, to);
   const isNameSecret = name.length >= 16 && afterMarker < 0 && looksRandom(name);
-  const isCurl = /\b(?:curl|wget|http|https|xh|aria2c)\b[^\n]*$/.test(source.before(at, 150));
+  const isCurl = /(?<![\w\]])(?:curl|wget|http|https|xh|aria2c)\b[^\n]*$/.test(source.before(at, 150));
   const isSecret =
     !isPlaceholder(password, false) &&
     !isMetavariable(password) &&

@@ -22,7 +22,7 @@ export interface Place {
 }
 
 const MAX_GAP = 64;
-const LOGIN = /\blogin\s+\S{1,48}\s+$/;
+const LOGIN = /(?<![\w\]])login\s+\S{1,48}\s+$/;
 const FIELD_START = /[VDSCvdsc]/;
 const FIELD = /^(?:[Vv]alue|VALUE|val|[Dd]efault|[Dd]efaultValue|[Ss]tringValue|[Ss]ecretString|[Cc]ontent)$/;
 
