@@ -101,6 +101,12 @@ export function judgeStandaloneAssignment(
   walker.gate.report.allow("environment.own", "A variable of the command's own.");
 }
 
+/** A loop, `read`, `${x:=y}` or arithmetic sets a variable: fine for names of the command's own. */
+export function judgeSetVariable(name: string, value: string, gate: Gate, subject: string): void {
+  if (variableKind(name, value).kind === "decides-code" || !isOwnName(name))
+    judgeAssignment(name, value, gate, subject);
+}
+
 function isOwnName(name: string): boolean {
   if (/^[a-z_][a-z0-9_]*$/.test(name)) return !OBEYED_LOWER.has(name) && !name.startsWith("npm_");
   return /^[A-Z]\d?$/.test(name) || OWN_NAME_WORDS.has(name.slice(name.lastIndexOf("_") + 1).replace(/\d+$/, ""));

@@ -1,5 +1,5 @@
 /** Builtins of the shell (bash 5.2): those that change where it stands, what words mean, or how it goes on. */
-import { judgeAssignment } from "../environment.ts";
+import { judgeAssignment, judgeSetVariable } from "../environment.ts";
 import type { Invocation, ProgramTable } from "../invocation.ts";
 import { describe } from "../invocation.ts";
 import { judgePath } from "../paths/access.ts";
@@ -209,7 +209,7 @@ function read(call: Invocation): undefined {
   for (const arg of names.length > 0 ? names.map((name) => name.value) : ["REPLY"]) {
     if (/^[a-z_][a-z0-9_]*$|^REPLY$/.test(arg)) state.assign(arg, { value, glob: true });
     else if (/^[A-Z_][A-Z0-9_]*$/.test(arg)) {
-      judgeAssignment(arg, UNKNOWN, call.gate, describe(call));
+      judgeSetVariable(arg, UNKNOWN, call.gate, describe(call));
       state.assign(arg, { value, glob: true });
     } else return meaning(call);
   }

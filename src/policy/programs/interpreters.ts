@@ -12,7 +12,7 @@ import { sweepPaths } from "./sweep.ts";
 
 const NAMES = (
   "perl ruby php lua luajit Rscript R julia tclsh wish groovy scala kotlin elixir iex erl escript ghci runghc racket guile sbcl clisp " +
-  "clojure clj bb ocaml swift osacompile ipython bpython pypy pypy3 jshell irb pry node-red ts-node tsx esno vite-node babel-node " +
+  "clojure clj bb ocaml osacompile ipython bpython pypy pypy3 jshell irb pry node-red ts-node tsx esno vite-node babel-node " +
   "coffee sqlite3 psql mysql mariadb mongosh redis-cli m4 bc dc octave gnuplot java dotnet-script gdb lldb vim vi nvim emacs ed ex nano pico"
 ).split(" ");
 

@@ -3,6 +3,7 @@
  * numbers and variables that hold numbers; anything else is reviewed. Substitutions inside are judged as everywhere.
  */
 import type { ArithmeticExpression, WordPart } from "unbash";
+import { judgeSetVariable } from "../environment.ts";
 import { NUMBER } from "./marks.ts";
 import type { ShellState } from "./state.ts";
 import type { Walker } from "./walker.ts";
@@ -79,7 +80,6 @@ function isName(
 }
 
 function assigned(name: string, state: ShellState, walker: Walker): void {
-  if (/^[A-Z_]+$/.test(name))
-    walker.gate.report.review("environment.unknown", "It may change what later commands do.", name);
+  judgeSetVariable(name, NUMBER, walker.gate, name);
   state.assign(name, { value: NUMBER, glob: false });
 }

@@ -1,5 +1,6 @@
 /** Loops: the body is judged for each fixed word, and again when a first pass changed what a second one would see. */
 import type { CompoundList, For } from "unbash";
+import { judgeSetVariable } from "../environment.ts";
 import { both, type Flow, NOTHING_KNOWN } from "./flow.ts";
 import { NUMBER, UNKNOWN } from "./marks.ts";
 import type { Binding, ShellState } from "./state.ts";
@@ -21,6 +22,7 @@ export function judgeFor(node: For, state: ShellState, stdin: Flow | undefined, 
   let first = true;
   for (const binding of bindings(values, walker)) {
     const pass = (): void => {
+      judgeSetVariable(name, binding.value, walker.gate, `for ${name}`);
       state.assign(name, binding);
       walker.unused.delete(name);
       flow = both(first ? undefined : flow, judgeLoop([node.body], state, stdin, walker));

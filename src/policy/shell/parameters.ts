@@ -1,5 +1,6 @@
 /** Values of `$name` and `${name...}`. */
 import type { ParameterExpansionPart, Word } from "unbash";
+import { judgeSetVariable } from "../environment.ts";
 import { ENVIRONMENT, hasMark, NUMBER, PARENT_PROCESS, REVISION, UNKNOWN } from "./marks.ts";
 import type { ShellState } from "./state.ts";
 import { expandSingle, type Surroundings } from "./words.ts";
@@ -107,6 +108,7 @@ function defaulted(part: ParameterExpansionPart, base: Expanded, state: ShellSta
   if (operation?.type !== "Default") return base;
   const other = expandSingle(operation.operand, state, around);
   if (operation.operator === "=" || operation.operator === ":=") {
+    judgeSetVariable(part.parameter, other.value, around.gate, part.text);
     state.assign(part.parameter, { value: UNKNOWN, glob: true });
   }
   if (operation.operator === "?" || operation.operator === ":?") return base;

@@ -12,6 +12,7 @@ import {
   type Statement,
   type WordPart,
 } from "unbash";
+import { judgeSetVariable } from "../environment.ts";
 import type { Gate } from "../gate.ts";
 import { judgeArithmetic, judgeArithmeticPart } from "./arithmetic.ts";
 import { both, type Flow, NOTHING_KNOWN } from "./flow.ts";
@@ -221,6 +222,7 @@ export class Walker implements Surroundings {
       case "Select":
         this.gate.report.review("bash.select", "It waits for an answer at a terminal.", "select");
         for (const word of node.wordlist ?? []) expandSingle(word, state, this);
+        judgeSetVariable(node.name.value, UNKNOWN, this.gate, "select");
         state.assign(node.name.value, { value: UNKNOWN, glob: true });
         return judgeLoop([node.body], state, stdin, this);
       case "Case": {
