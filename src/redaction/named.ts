@@ -57,7 +57,7 @@ function userAt(source: Source, start: number, end: number): Hit | undefined {
 
 const USER_OPTION = /(?:^|[\s"'`[,(])-{1,2}(?:proxy-)?$/;
 const PASSWORD_OPTION =
-  /\b(?:sshpass|login|mysql\w*|mariadb\w*|mongosh?|mongodump|ldap\w+|redis-cli|sqlcmd|7z)\b[^\n|;&]*[\s"']-$/;
+  /(?<![\w\]])(?:sshpass|login|mysql\w*|mariadb\w*|mongosh?|mongodump|ldap\w+|redis-cli|sqlcmd|7z)\b[^\n|;&]*[\s"']-$/;
 
 /** `-u name:password` (also `-sSLu`), and `-p password` or `-ppassword` of the programs that take one there. */
 function shortOptionAt(source: Source, start: number, end: number): Hit | undefined {
