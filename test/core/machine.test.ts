@@ -36,6 +36,10 @@ class Play {
     }
   }
 
+  get held(): string | undefined {
+    return this.state.hold?.reason;
+  }
+
   get turn(): string {
     return this.state.turn.kind;
   }
@@ -423,6 +427,72 @@ describe("pause and recover", () => {
       ["human_required", "claude-changed", "11"],
     );
     assert.deepEqual(play.feed(recovering).kinds(), ["spawn"]);
+  });
+});
+
+describe("repetition", () => {
+  const deny = (n: number, ask = "same"): EventDraft => ({
+    type: "gate.verdict",
+    data: {
+      callId: `c${n}`,
+      via: "hook",
+      toolUseId: `t${n}`,
+      toolName: "Bash",
+      verdict: "deny",
+      rule: "r",
+      reason: "no",
+      input: {},
+      cwd: "/workspace",
+      ask,
+    },
+  });
+
+  test("C9: the third denial of an equal ask ends the turn and asks a person", () => {
+    const play = working().feed(deny(1), deny(2, "other"), deny(3), deny(4));
+    const replies = play.effects.flatMap((effect) => (effect.kind === "reply" ? [effect.reply.endTurn === true] : []));
+    assert.deepEqual(replies, [false, false, false, true]);
+    assert.deepEqual([play.name, play.state.hold?.reason], ["human_required", "stalled"]);
+    play.feed(result({ terminalReason: "hook_stopped" }));
+    assert.deepEqual(play.kinds(), [], "nothing goes on by itself");
+    play.feed({
+      type: "prompt.queued",
+      data: { promptId: "p9", source: "person", text: "another way", redacted: false },
+    });
+    assert.deepEqual(play.kinds(), ["send"]);
+  });
+
+  test("a plan that a person denies three times is theirs to settle", () => {
+    const ask = (n: number): EventDraft[] => [
+      {
+        type: "gate.verdict",
+        data: {
+          callId: `c${n}`,
+          via: "hook",
+          toolUseId: `t${n}`,
+          toolName: "ExitPlanMode",
+          verdict: "review",
+          rule: "r",
+          reason: "x",
+          input: {},
+          cwd: "/workspace",
+          requestId: `r${n}`,
+          kind: "plan",
+          ask: "plan",
+        },
+      },
+      { type: "request.answered", data: { requestId: `r${n}`, decision: "deny", by: "person", via: "command" } },
+      { type: "request.replied", data: { requestId: `r${n}`, ok: true } },
+    ];
+    const play = working().feed(...ask(1), ...ask(2));
+    assert.equal(play.held, undefined);
+    play.feed(...ask(3));
+    assert.equal(play.held, "stalled");
+  });
+
+  test("three failing rounds on one tree are enough, whatever the rounds allow", () => {
+    const play = working({ limits: { ...spec().limits, maxRounds: 10 } }).feed(result(), verifying, finished("fail"));
+    for (const n of [2, 3]) play.feed(...sent(`p${n}`, "verifier"), result(), verifying, finished("fail"));
+    assert.deepEqual([play.name, play.state.hold?.reason], ["human_required", "stalled"]);
   });
 });
 

@@ -4,6 +4,7 @@
  */
 import { classifyResult } from "../classify.ts";
 import type { TaskEvent } from "../events.ts";
+import { denialsOf, MAX_EQUAL_DENIALS, MAX_EQUAL_ROUNDS } from "./stall.ts";
 import type { Hold, TaskState } from "./state.ts";
 
 /** Runs in a row that a changing tree may make void before a person is asked. */
@@ -16,12 +17,27 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
     return { ...state, hold: next };
   };
   switch (event.type) {
+    case "gate.verdict":
+      return event.data.verdict === "deny" && denialsOf(state, event.data.ask) >= MAX_EQUAL_DENIALS
+        ? put("stalled", repeated(event.data.toolName))
+        : state;
     case "verify.finished": {
       if (event.data.outcome === "error") {
         const again = event.data.reason === "tree-changed" && state.budgets.voidRuns < MAX_VOID_RUNS;
         return again && state.spec?.mode === "auto"
           ? state
           : put(`verifier-${event.data.reason ?? "error"}`, event.data.message);
+      }
+      if (
+        event.data.outcome === "fail" &&
+        state.spec?.mode === "auto" &&
+        state.stall.equalRounds >= MAX_EQUAL_ROUNDS &&
+        !roundsUsedUp(state)
+      ) {
+        return put(
+          "stalled",
+          `The verification failed ${state.stall.equalRounds} times on the same tree: the worker changes nothing any more.`,
+        );
       }
       if (event.data.outcome === "fail" && state.spec?.mode === "auto" && roundsUsedUp(state)) {
         return put(
@@ -59,12 +75,24 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
     case "verify.requested":
     case "request.answered":
     case "task.recovering": {
+      const asked = event.type === "request.answered" ? state.requests[event.data.requestId] : undefined;
+      if (
+        event.type === "request.answered" &&
+        event.data.decision === "deny" &&
+        denialsOf(state, asked?.ask ?? undefined) >= MAX_EQUAL_DENIALS
+      ) {
+        return put("stalled", repeated(asked?.toolName ?? "a tool"));
+      }
       const persons = !("by" in event.data) || event.data.by === "person";
       return state.hold && !state.hold.fault && persons ? { ...state, hold: null } : state;
     }
     default:
       return state;
   }
+}
+
+function repeated(toolName: string): string {
+  return `Claude asked for the same ${toolName} call ${MAX_EQUAL_DENIALS} times and was denied each time; tell it another way, or stop it.`;
 }
 
 export function roundsUsedUp(state: TaskState): boolean {

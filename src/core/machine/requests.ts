@@ -55,6 +55,7 @@ function toRequest(spec: TaskSpec, data: EventMap["gate.verdict"], at: string, m
     kind: data.kind ?? "tool",
     input: data.input,
     cwd: data.cwd,
+    ask: data.ask ?? null,
     rule: data.rule,
     reason: data.reason,
     loss: data.loss ?? null,

@@ -88,6 +88,8 @@ export interface RequestState {
   kind: RequestKind;
   input: unknown;
   cwd: string;
+  /** Hash of the normalized call. */
+  ask: string | null;
   rule: string;
   reason: string;
   loss: "recoverable" | "lost" | null;
@@ -161,6 +163,15 @@ export interface BudgetState {
   ownerMono: number;
 }
 
+/** What tells work from repetition. */
+export interface StallState {
+  /** Denials of equal asks, by the hash of their normalized form (at most 100). */
+  denials: Record<string, number>;
+  /** Tree of the newest failing round, and how many in a row failed on it. */
+  failedTree: string | null;
+  equalRounds: number;
+}
+
 export interface OpenTool {
   toolName: string;
   gated: boolean;
@@ -224,8 +235,7 @@ export interface TaskState {
   executable: EventMap["worker.started"]["executable"] | null;
   /** SHA-256 of a changed Claude program that a person was asked about. */
   driftSeen: string | null;
-  /** Denials of equal asks, by their normalized form's hash (at most 100). */
-  denials: Record<string, number>;
+  stall: StallState;
   /** Model that Claude reported, null until known. */
   model: string | null;
   sessionId: string | null;
@@ -278,7 +288,7 @@ export function initialState(taskId: string): TaskState {
     serviceFailures: 0,
     executable: null,
     driftSeen: null,
-    denials: {},
+    stall: { denials: {}, failedTree: null, equalRounds: 0 },
     model: null,
     sessionId: null,
   };

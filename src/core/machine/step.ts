@@ -3,7 +3,7 @@
  *
  * An event passes the small machines in a fixed order; each reads what the earlier ones already changed:
  *
- *   owner → budgets → tools → stop → ended → verification → requests → prompts → control → worker → turn → hold → counters
+ *   owner → budgets → stall → tools → stop → ended → verification → requests → prompts → control → worker → turn → hold → counters
  *
  * `control` stands before `worker`, whose process it asks about. `budgets` and `tools` stand before the machines whose old state they ask for; `ended` stands before `verification`
  * because `completed` needs the verdict that `verification` then closes. After that `answer` says what this very event
@@ -11,6 +11,7 @@
  * everything, a person over automation, a verdict counts only for the present tree.
  */
 import { classifyResult } from "../classify.ts";
+import type { GateReply } from "../contracts/worker.ts";
 import type { EventDraft, TaskEvent } from "../events.ts";
 import { evidencePrompt, GO_ON } from "../prompts.ts";
 import { budgets } from "./budgets.ts";
@@ -24,6 +25,7 @@ import { arrivesLate } from "./late.ts";
 import { owner } from "./owner.ts";
 import { prompts } from "./prompts.ts";
 import { requests } from "./requests.ts";
+import { denialsOf, MAX_EQUAL_DENIALS, stall } from "./stall.ts";
 import type { ResultFacts, TaskState } from "./state.ts";
 import { stop } from "./stop.ts";
 import { ranUngated, tools } from "./tools.ts";
@@ -39,6 +41,7 @@ export interface Step {
 const MACHINES = [
   owner,
   budgets,
+  stall,
   tools,
   stop,
   ended,
@@ -130,16 +133,16 @@ function answer(before: TaskState, after: TaskState, event: TaskEvent): Effect[]
       const { callId, toolUseId, verdict, reason } = event.data;
       if (event.data.requestId !== undefined && after.requests[event.data.requestId]) return [];
       const allowed = verdict === "allow";
-      const reply = allowed
-        ? ({ decision: "allow" } as const)
-        : ({ decision: "deny", reason: denial(reason) } as const);
+      const reply = allowed ? ({ decision: "allow" } as const) : denied(after, event.data.ask, denial(reason));
       return [{ kind: "reply", callId, toolUseId, requestId: null, reply }];
     }
     case "request.answered": {
       const request = before.requests[event.data.requestId];
       if (request?.phase !== "pending") return [];
       const { callId, toolUseId, requestId } = request;
-      return [{ kind: "reply", callId, toolUseId, requestId, reply: toReply(event.data) }];
+      const reply = toReply(event.data);
+      const final = reply.decision === "deny" ? denied(after, request.ask ?? undefined, reply.reason) : reply;
+      return [{ kind: "reply", callId, toolUseId, requestId, reply: final }];
     }
     case "tool.result":
       if (!ranUngated(before, event.data)) return [];
@@ -326,6 +329,12 @@ function teardown(state: TaskState): Effect {
 
 function record(event: EventDraft): Effect {
   return { kind: "record", event };
+}
+
+/** The denial that makes an ask one too many ends the turn as well. */
+function denied(state: TaskState, ask: string | undefined, reason: string): GateReply {
+  const endTurn = denialsOf(state, ask) >= MAX_EQUAL_DENIALS;
+  return { decision: "deny", reason, ...(endTurn ? { endTurn } : {}) };
 }
 
 function denial(reason: string): string {
