@@ -1,0 +1,292 @@
+/**
+ * The signal matrix: whatever ends Claude or Pi while Claude's Bash tool runs a tree of its own, nothing of it is left
+ * within 5 s and the task says what happened. Each cell has a real Pi, a real Claude Code and a lab of its own; the file
+ * runs itself once more as a normal user, who can make no cgroup.
+ */
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { cacheFolder } from "../support/cache.ts";
+import { claudeBinary } from "../support/claude.ts";
+import { bash, text } from "../support/model-reply.ts";
+import { type Json, type Pi, startPi } from "../support/pi.ts";
+import { PACKAGE_ROOT, type PiLine, skipReason } from "../support/pi-setup.ts";
+import { type ProcessInfo, processesWithMark, processInfo } from "../support/processes.ts";
+import { logProblems, readEvents, waitForState } from "../support/task.ts";
+import { until } from "../support/until.ts";
+import type { Lab } from "../support/workspace.ts";
+import { openScene } from "./scene.ts";
+
+/** Milliseconds in which everything of a task has to be gone. */
+const GONE_MS = 5_000;
+/** Milliseconds between two looks: each costs a run of ps, or an answer of Pi. */
+const POLL_MS = 100;
+/** Names the account in the run of this file as a normal user. */
+const AS_USER = "SIGNALS_AS_USER";
+
+type Cgroup = "auto" | "off";
+
+interface Cell {
+  line: PiLine;
+  cgroup: Cgroup;
+}
+
+/** What a cell's ending works with. `claude` is the pid of the one real Claude. */
+interface Running {
+  pi: Pi;
+  claude: number;
+  taskId: string;
+}
+
+interface Ending {
+  name: string;
+  /** Begins it. Resolves with the product's answer where there is one. */
+  act(running: Running): Promise<Json | undefined>;
+  /** Whether Pi is expected to be gone afterwards. */
+  endsPi: boolean;
+  /** The state, and the `reason` that `status` gives for it. */
+  state: string;
+  reason?: string;
+}
+
+const signalClaude =
+  (signal: NodeJS.Signals) =>
+  async ({ claude }: Running): Promise<undefined> => {
+    process.kill(claude, signal);
+  };
+
+const command =
+  (word: "stop" | "kill") =>
+  ({ pi, taskId }: Running): Promise<Json> =>
+    pi.run(`/supervise ${word} ${taskId} --json`);
+
+/** Recorded on 2.1.268: SIGTERM gives exit code 143; SIGINT gives the error result of an interrupt first, then code 0. */
+const ENDINGS: readonly Ending[] = [
+  {
+    name: "SIGTERM of Claude",
+    act: signalClaude("SIGTERM"),
+    endsPi: false,
+    state: "failed",
+    reason: "worker-exit 143",
+  },
+  { name: "SIGINT of Claude", act: signalClaude("SIGINT"), endsPi: false, state: "failed", reason: "interrupted" },
+  {
+    name: "SIGKILL of Claude",
+    act: signalClaude("SIGKILL"),
+    endsPi: false,
+    state: "failed",
+    reason: "worker-exit SIGKILL",
+  },
+  { name: "/supervise stop", act: command("stop"), endsPi: false, state: "stopped", reason: "stop" },
+  { name: "/supervise kill", act: command("kill"), endsPi: false, state: "stopped", reason: "stop" },
+  {
+    name: "SIGKILL of Pi",
+    act: async ({ pi }) => void process.kill(pi.pid, "SIGKILL"),
+    endsPi: true,
+    state: "recoverable",
+  },
+  {
+    name: "SIGTERM of Pi",
+    act: async ({ pi }) => void process.kill(pi.pid, "SIGTERM"),
+    endsPi: true,
+    state: "recoverable",
+  },
+];
+
+/** Four sleeps whose lengths nobody else on this machine sleeps; the fourth drops its environment and its parent. */
+class Tree {
+  readonly #base = randomInt(1_000_000, 900_000_000);
+  readonly script = { "escape.sh": `env -i setsid sleep ${this.#base + 3} &\n` };
+  readonly command = `sh escape.sh; sleep ${this.#base} & setsid sleep ${this.#base + 1} & sleep ${this.#base + 2}`;
+
+  /** By command alone: who dropped the mark is found too. */
+  processes(): ProcessInfo[] {
+    return sleeps().filter(({ command }) => [0, 1, 2, 3].some((nth) => command === `sleep ${this.#base + nth}`));
+  }
+}
+
+function sleeps(): ProcessInfo[] {
+  const listed = execFileSync("ps", ["-A", "-o", "pid=,stat=,args="], { encoding: "utf8" });
+  return listed.split("\n").flatMap((row) => {
+    const [, pid, state, command] = /^\s*(\d+)\s+(\S)\S*\s+(sleep \d+)$/.exec(row) ?? [];
+    const info = pid === undefined || state === "Z" ? undefined : processInfo(Number(pid));
+    return info && command ? [{ ...info, command }] : [];
+  });
+}
+
+/** Processes that carry the lab's mark or name its folder, as the guardian does, whose environment is empty. */
+function ofLab(lab: Lab): ProcessInfo[] {
+  const named = execFileSync("ps", ["-A", "-ww", "-o", "pid=,stat=,args="], { encoding: "utf8" })
+    .split("\n")
+    .filter((row) => row.includes(lab.root))
+    .flatMap((row) => processInfo(Number(/^\s*(\d+)/.exec(row)?.[1])) ?? [])
+    .filter(({ state }) => state !== "Z");
+  const marked = processesWithMark(lab.mark);
+  return [...marked, ...named.filter(({ pid }) => !marked.some((other) => other.pid === pid))];
+}
+
+function describeProcesses(list: readonly ProcessInfo[]): string {
+  return list.map(({ pid, ppid, command }) => `  ${pid} (parent ${ppid}) ${command.slice(0, 200)}`).join("\n");
+}
+
+async function runCell(t: TestContext, cell: Cell, ending: Ending): Promise<void> {
+  const tree = new Tree();
+  const env = { PI_CLAUDE_SUPERVISOR_CGROUP: cell.cgroup };
+  const { lab, cwd, modelServer, start, pi, approvals, run } = await openScene(t, cell.line, {
+    files: { "a.txt": "hello\n", ...tree.script },
+    env,
+  });
+  modelServer.script("main", [bash(tree.command), text("Done.")]);
+  const taskId = await start('Wait --mode manual --verify "true"');
+  const asked = await until(async () => (await approvals())[0], 30_000, "the ask", POLL_MS);
+  assert.equal((await run(`approve ${asked.requestId}`)).ok, true);
+  await until(
+    () => tree.processes().length === 4,
+    30_000,
+    () => `four sleeps:\n${describeProcesses(tree.processes())}`,
+    POLL_MS,
+  );
+  const claude = processesWithMark(lab.mark).filter(({ command }) => command.startsWith(claudeBinary()));
+  assert.equal(claude.length, 1, describeProcesses(claude));
+
+  const began = performance.now();
+  const answer = await ending.act({ pi, claude: claude[0]?.pid ?? -1, taskId });
+  if (answer !== undefined) {
+    assert.deepEqual([answer.ok, answer.state], [true, ending.state], JSON.stringify(answer));
+    // An answer that says "stopped" is a promise about now, not about soon.
+    assert.deepEqual(tree.processes(), [], "left when the answer said stopped");
+  }
+  let left: ProcessInfo[] = [];
+  await until(
+    () => {
+      const mine = ofLab(lab).filter(({ pid }) => ending.endsPi || pid !== pi.pid);
+      left = [...mine, ...tree.processes()];
+      return left.length === 0;
+    },
+    GONE_MS,
+    () => `these processes are left:\n${describeProcesses(left)}`,
+    POLL_MS,
+  );
+  const goneMs = Math.round(performance.now() - began);
+
+  if (ending.endsPi) await recoverable(lab, cell, { cwd, modelServer, taskId, env });
+  else {
+    const status = await waitForState(pi, taskId, [ending.state], 5_000);
+    assert.equal(status.reason ?? undefined, ending.reason, JSON.stringify(status));
+    assert.equal((await run(`replay ${taskId}`)).matches, true);
+  }
+  assert.deepEqual(await logProblems(lab.stateDir, taskId), []);
+  t.diagnostic(`gone after ${goneMs} ms (${await containmentKind(lab, taskId)})`);
+}
+
+/** What another Pi says of a task whose Pi is gone. */
+async function recoverable(
+  lab: Lab,
+  cell: Cell,
+  task: Pick<Parameters<typeof startPi>[0], "cwd" | "modelServer"> & { taskId: string; env: Record<string, string> },
+): Promise<void> {
+  const other = await startPi({ lab, modelServer: task.modelServer, line: cell.line, cwd: task.cwd, env: task.env });
+  const { tasks } = (await other.run("/supervise sessions --json")) as { tasks?: Json[] };
+  assert.deepEqual(
+    tasks?.map((row) => [row.taskId, row.recoverable]),
+    [[task.taskId, true]],
+  );
+  assert.equal((await other.run(`/supervise replay ${task.taskId} --json`)).matches, true);
+  await other.quit();
+}
+
+/** What the task's log says it was contained by. */
+async function containmentKind(lab: Lab, taskId: string): Promise<string> {
+  const kinds = (await readEvents(lab.stateDir, taskId)).flatMap(
+    ({ data }) => (data.containment as { kind?: string } | undefined)?.kind ?? [],
+  );
+  return kinds.at(-1) ?? "unrecorded";
+}
+
+const asUser = process.env[AS_USER];
+const account = asUser ?? (process.getuid?.() === 0 ? "root" : "this user");
+
+for (const cgroup of ["auto", "off"] as const) {
+  describe(`as ${account}, cgroup ${cgroup}, Pi 0.73.1: nothing is left after`, { concurrency: 2 }, () => {
+    for (const ending of ENDINGS) test(ending.name, (t) => runCell(t, { line: "0.73.1", cgroup }, ending));
+  });
+}
+
+if (asUser === undefined) {
+  const sample: readonly [string, Cgroup][] = [
+    ["SIGKILL of Claude", "auto"],
+    ["/supervise stop", "off"],
+    ["SIGKILL of Pi", "off"],
+    ["SIGTERM of Pi", "auto"],
+  ];
+  const skip = (await skipReason("1.6.0")) ?? false;
+  describe(`as ${account}, Pi 1.6.0: nothing is left after`, { concurrency: 2, skip }, () => {
+    for (const [name, cgroup] of sample) {
+      const ending = ENDINGS.find((each) => each.name === name);
+      assert.ok(ending);
+      test(`${name}, cgroup ${cgroup}`, (t) => runCell(t, { line: "1.6.0", cgroup }, ending));
+    }
+  });
+
+  const user = normalUser();
+  test("the same holds for a normal user", { skip: user.skip ?? false }, (t) => runAsUser(t, user.name));
+}
+
+/** Who the second run is: `nobody`, when root can become it. */
+function normalUser(): { name: string; skip?: string } {
+  const name = "nobody";
+  if (process.getuid?.() !== 0) return { name, skip: "the run above was one of a normal user" };
+  try {
+    execFileSync("setpriv", [...become(name), "true"], { stdio: "ignore" });
+    return { name };
+  } catch {
+    return { name, skip: `setpriv can't become ${name} on this machine` };
+  }
+}
+
+/**
+ * The account's ids and no groups. Where the checkout lies in a private folder, the one capability that looks past that;
+ * it lets nobody write a cgroup.
+ */
+function become(name: string): string[] {
+  const id = (flag: string) => execFileSync("id", [flag, name], { encoding: "utf8" }).trim();
+  const plain = [`--reuid=${id("-u")}`, `--regid=${id("-g")}`, "--clear-groups"];
+  try {
+    execFileSync("setpriv", [...plain, "test", "-r", claudeBinary()], { stdio: "ignore" });
+    return plain;
+  } catch {
+    return [...plain, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"];
+  }
+}
+
+async function runAsUser(t: TestContext, name: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "pcs-signals-"));
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+  const uid = Number(execFileSync("id", ["-u", name], { encoding: "utf8" }));
+  // The extension as Pi has transpiled it for the cells above; a first load anew takes ten seconds and more.
+  const cache = join(folder, `pi-claude-supervisor-test-cache-${uid}`);
+  await cp(join(cacheFolder(), "jiti-0.73.1"), join(cache, "jiti-0.73.1"), { recursive: true });
+  execFileSync("chown", ["-R", String(uid), folder]);
+  const words = [...become(name), process.execPath, "--import", "tsx", "--test", "--test-reporter=spec"];
+  const run = await new Promise<{ failed: boolean; output: string }>((resolve) => {
+    execFile(
+      "setpriv",
+      [...words, fileURLToPath(import.meta.url)],
+      {
+        cwd: PACKAGE_ROOT,
+        // Without NODE_TEST_CONTEXT, which would make it report to our own parent.
+        env: { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: folder, TMPDIR: folder, [AS_USER]: name },
+        maxBuffer: 16 * 1024 * 1024,
+      },
+      (error, stdout, stderr) => resolve({ failed: error !== null, output: `${stdout}${stderr}` }),
+    );
+  });
+  assert.equal(run.failed, false, run.output);
+  assert.match(run.output, /pass 14\b/, run.output);
+  for (const row of run.output.split("\n").filter((line) => /✔|gone after/.test(line))) t.diagnostic(row.trim());
+}
