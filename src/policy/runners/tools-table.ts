@@ -124,17 +124,14 @@ export const WHOLE: Readonly<Record<string, string>> = {
   swiftformat: "formats",
   "terraform-docs": "builds documentation",
   tflint: "lints",
-  buf: "checks and builds protocol files",
   mdbook: "builds documentation",
   mkdocs: "builds and serves documentation",
   "sphinx-build": "builds documentation",
-  hugo: "builds pages",
   jekyll: "builds pages",
   make: "runs the project's own rules",
   gmake: "runs the project's own rules",
   cmake: "prepares and runs a build",
   ninja: "runs a build",
-  meson: "prepares and runs a build",
   just: "runs the project's own rules",
   rake: "runs the project's own rules",
   gradle: "runs a build",
@@ -160,6 +157,9 @@ export const BY_VERB: Readonly<Record<string, { verbs: string; reason: string }>
   go: { verbs: "test build vet fmt list version env doc clean mod tool", reason: "builds and tests Go" },
   coverage: { verbs: "run report html xml json erase combine", reason: "measures coverage" },
   "pre-commit": { verbs: "run validate-config validate-manifest", reason: "runs the project's checks" },
+  meson: { verbs: "test compile setup introspect", reason: "prepares and runs a build" },
+  buf: { verbs: "lint format breaking build", reason: "checks and builds protocol files" },
+  hugo: { verbs: "build list version", reason: "builds pages" },
   dotnet: { verbs: "test build format clean", reason: "builds and tests .NET" },
   swift: { verbs: "test build", reason: "builds and tests Swift" },
   mix: { verbs: "test compile format credo dialyzer", reason: "builds and tests Elixir" },
@@ -226,4 +226,15 @@ export const NAMES_CODE: Readonly<Record<string, RegExp>> = {
   bazel: /^(?:run|--(?:run_under|override_repository|bazelrc|host_jvm_args))/,
   biome: /^(?:lsp-proxy|start|stop|daemon|migrate|init|upgrade)$/,
   c8: /^$/,
+  rake: /^(?:-[eEprfR]|--(?:execute|execute-print|execute-continue|require|rakefile|rakelibdir))/,
+  vale: /^sync$/,
+  gulp: /^(?:-f|--gulpfile|--cwd)(?:=|$)/,
+  phpstan: /^(?:-a|--autoload-file)(?:=|$)/,
 };
+
+/** Options that make any of these tools load code by path or run a text. */
+export const LOADS_CODE =
+  /^--(?:require|loader|import|plugins?|preprocessor|bootstrap|init-hook|load-plugins|custom-syntax|global-?setup|global-?teardown|setup-?files?(?:-?after-?env)?|before|after|exec|execute|eval)(?:=|$)/i;
+
+/** Targets and tasks that run the program itself or change a database. */
+export const RUNS_PROGRAM = /^(?::?[\w-]+:)*(?:run|bootRun|exec|exec:\w+)$|^(?:db|exec):/;

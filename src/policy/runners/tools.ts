@@ -5,7 +5,8 @@ import { asRunner, judgeRunnerWords } from "../programs/runner.ts";
 import { sweepPaths } from "../programs/sweep.ts";
 import { type Flow, NOTHING_KNOWN } from "../shell/flow.ts";
 import { readable } from "../shell/marks.ts";
-import { BY_VERB, NAMES_CODE, WHOLE } from "./tools-table.ts";
+import type { Arg } from "../shell/words.ts";
+import { BY_VERB, LOADS_CODE, NAMES_CODE, RUNS_PROGRAM, WHOLE } from "./tools-table.ts";
 
 export const TOOLS: ProgramTable = {
   ...Object.fromEntries(Object.entries(WHOLE).map(([name, reason]) => [name, program(reason, whole)])),
@@ -31,7 +32,7 @@ function whole(call: Invocation): Flow {
   const code = Object.hasOwn(NAMES_CODE, name) ? NAMES_CODE[name] : undefined;
   if (name === "go") judgeLinkerFlags(call);
   for (const arg of args) {
-    if (code?.test(arg.value) === true)
+    if (code?.test(arg.value) === true || LOADS_CODE.test(arg.value))
       gate.report.review("runner.option", "This option names code or another place.", readable(arg.value));
     if (isTargetRunner(name)) judgeTarget(call, arg.value, subject);
   }
@@ -55,6 +56,9 @@ function isTargetRunner(name: string): boolean {
 function judgeTarget(call: Invocation, word: string, subject: string): void {
   const { gate, name } = call;
   if (word.startsWith("-")) return;
+  if (RUNS_PROGRAM.test(word)) {
+    gate.report.review("runner.runs", "It runs the program or changes a database.", subject);
+  }
   if (OUTWARD_TARGET.test(word))
     gate.report.person("outward.target", "By its name it acts where others see it.", subject);
   else if (SYSTEM_TARGET.test(word) && name !== "mvn" && name !== "mvnw")
@@ -109,9 +113,18 @@ function byVerb(call: Invocation): Flow {
   const verbs = (BY_VERB[name]?.verbs ?? "").split(" ");
   const verb = args.find((arg) => !arg.value.startsWith("-") && !arg.value.startsWith("+"))?.value ?? "";
   sweepPaths(call, args);
-  if (/^(?:publish|yank|owner|login|push|hex\.publish)$/.test(verb)) {
+  if (
+    /^(?:publish|yank|owner|login|push|hex\.publish)$/.test(verb) ||
+    (name === "dotnet" && args.some((arg) => arg.value === "push"))
+  ) {
     gate.report.person("outward.publish", "It changes something at a package registry.", subject);
     return NOTHING_KNOWN;
+  }
+  if (name === "coverage" && verb === "run") {
+    const module = args.findIndex((arg) => arg.value === "-m");
+    const python: Arg = { value: "python3", raw: "python3", glob: false, plain: true };
+    const from = module >= 0 ? module : args.findIndex((arg) => arg.value === "run") + 1;
+    return call.walker.invoke([python, ...args.slice(from)], call);
   }
   if (
     isDependencyVerb(
