@@ -14,3 +14,17 @@ export function piVersion(): string | null {
 export function piAgentDir(): string | null {
   return "getAgentDir" in host && typeof host.getAgentDir === "function" ? host.getAgentDir() : null;
 }
+
+/** What a session of our own inside Pi needs. Both lines have all of it. */
+export const piSessions = {
+  createAgentSession: host.createAgentSession,
+  DefaultResourceLoader: host.DefaultResourceLoader,
+  SessionManager: host.SessionManager,
+  SettingsManager: host.SettingsManager,
+  getAgentDir: host.getAgentDir,
+} as const;
+
+/** Pi's models and logins as a runtime of their own (0.80.8 and later), or null on the older line. */
+export function modelRuntimeClass(): unknown {
+  return "ModelRuntime" in host ? host.ModelRuntime : null;
+}

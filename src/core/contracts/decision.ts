@@ -85,10 +85,11 @@ export type UnavailableCode =
   | "wrong-decision"
   /** No answer in time; waits for a rate limit or an overload count. */
   | "timeout"
+  /** The model, its provider or the session failed. */
   | "model-error"
   /** Stop, takeover or dispose: the decision is void. */
   | "aborted"
-  /** Pi has no model for it, or its session cannot be opened: asking again does not help. */
+  /** Pi has no such model or no login for it: asking again does not help. */
   | "no-model";
 
 export interface Unavailable {

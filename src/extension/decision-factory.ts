@@ -1,0 +1,173 @@
+/**
+ * Lends Pi's SDK to the decision room: a session with one tool and nothing else, on both Pi lines (0.73.1 and 1.6.0).
+ * No built-in tool, no extension (ours would load inside the decider), no skill, no context file and no appended system
+ * prompt: no project and no repository speaks to it.
+ */
+import type { AgentSession, ExtensionContext, ToolDefinition } from "@mariozechner/pi-coding-agent";
+import type {
+  DecideTool,
+  DecisionCall,
+  DecisionSession,
+  DecisionSessionFactory,
+  DecisionSessionOptions,
+  DecisionTurn,
+} from "../core/contracts/decision.ts";
+import { failure, type Result } from "../core/result.ts";
+import { type ModelSource, modelAccess } from "./decision-models.ts";
+import { piSessions } from "./sdk.ts";
+
+type PiModel = NonNullable<ExtensionContext["model"]>;
+type PiEvent = Parameters<Parameters<AgentSession["subscribe"]>[0]>[0];
+
+/**
+ * Pi's own retries: it waits 1, 2, 4, … s between them (1.6.0: 60 s at most), so that eight last longer than any
+ * decision may. Retries inside the provider's client would hide their reason from us.
+ */
+const RETRY = { enabled: true, maxRetries: 8, baseDelayMs: 1_000, provider: { maxRetries: 0 } };
+/** How often a failure that is neither a rate limit nor an overload is tried again. */
+const MAX_OTHER_RETRIES = 2;
+/** What more waiting mends. A used-up quota or an unpaid bill also arrives as 429. */
+const WAITABLE = /\b(?:429|529)\b|rate.?limit|too many requests|overloaded/i;
+const NOT_WAITABLE = /quota|billing|credit|payment|spend|insufficient/i;
+
+/**
+ * Reads `ctx` at once and keeps nothing of it but Pi's list of models: the factory outlives the session that made it.
+ * Pi's current model is the one at this moment.
+ */
+export function decisionFactory(ctx: Pick<ExtensionContext, "model" | "modelRegistry">): DecisionSessionFactory {
+  const source: ModelSource = { current: ctx.model, registry: ctx.modelRegistry };
+  return { open: (options) => openSession(source, options) };
+}
+
+/** Reasons: `no-model` (none chosen, none of that name, no login), `session` (the file or Pi refused). */
+async function openSession(
+  source: ModelSource,
+  options: DecisionSessionOptions,
+): Promise<Result<{ session: DecisionSession }>> {
+  const found = await modelAccess(source, options.model);
+  if (!found.ok) return found;
+  try {
+    return { ok: true, session: await startSession(found.model, found.access, options) };
+  } catch (error) {
+    return failure("session", `Pi could not open the decider's session: ${messageOf(error)}`);
+  }
+}
+
+async function startSession(model: PiModel, access: object, options: DecisionSessionOptions): Promise<DecisionSession> {
+  const { folder, file, systemPrompt, tool } = options;
+  const agentDir = piSessions.getAgentDir();
+  const settingsManager = piSessions.SettingsManager.inMemory({ compaction: { enabled: false }, retry: RETRY });
+  const resourceLoader = new piSessions.DefaultResourceLoader({
+    cwd: folder,
+    agentDir,
+    settingsManager,
+    noExtensions: true,
+    noSkills: true,
+    noPromptTemplates: true,
+    noThemes: true,
+    noContextFiles: true,
+    systemPrompt,
+    appendSystemPrompt: [],
+  });
+  await resourceLoader.reload();
+  const sessionManager =
+    file === undefined
+      ? piSessions.SessionManager.create(folder, folder)
+      : piSessions.SessionManager.open(file, folder, folder);
+  const { session } = await piSessions.createAgentSession({
+    cwd: folder,
+    agentDir,
+    model,
+    settingsManager,
+    resourceLoader,
+    sessionManager,
+    tools: [tool.name],
+    customTools: [toolDefinition(tool)],
+    ...access,
+  });
+  return wrap(session, model);
+}
+
+function toolDefinition(tool: DecideTool): ToolDefinition {
+  return {
+    name: tool.name,
+    label: tool.name,
+    description: tool.description,
+    parameters: tool.parameters as ToolDefinition["parameters"],
+    // `terminate` spares the second request that would only hear "noted" (both lines).
+    execute: async () => ({ content: [{ type: "text", text: "Noted." }], details: {}, terminate: true }),
+  };
+}
+
+function wrap(session: AgentSession, model: PiModel): DecisionSession {
+  const hasPrice = Object.values(model.cost ?? {}).some((rate) => typeof rate === "number" && rate > 0);
+  let isDisposed = false;
+  return {
+    file: session.sessionFile,
+    resumed: session.messages.length > 0,
+    model: `${model.provider}/${model.id}`,
+    contextWindow: model.contextWindow,
+    async prompt(text, signal) {
+      const heard = listen(session, hasPrice);
+      const abort = (): void => void session.abort();
+      signal.addEventListener("abort", abort, { once: true });
+      try {
+        if (!signal.aborted) await session.prompt(text, { expandPromptTemplates: false });
+        return heard.turn();
+      } finally {
+        signal.removeEventListener("abort", abort);
+        heard.end();
+      }
+    },
+    dispose() {
+      if (isDisposed) return;
+      isDisposed = true;
+      session.dispose();
+    },
+  };
+}
+
+/**
+ * The calls are read from the assistant's messages, not from the tool: arguments that fail Pi's validation never reach
+ * the tool, and Pi would ask the model again until it gets them right. Here the first answer counts.
+ */
+function listen(session: AgentSession, hasPrice: boolean): { turn(): DecisionTurn; end(): void } {
+  const calls: DecisionCall[] = [];
+  let error: string | undefined;
+  let cost = 0;
+  let contextTokens: number | undefined;
+  let otherRetries = 0;
+  let isAnswered = false;
+
+  const unsubscribe = session.subscribe((event: PiEvent) => {
+    if (event.type === "turn_start" && isAnswered) void session.abort();
+    if (event.type === "auto_retry_start") {
+      const isWaitable = WAITABLE.test(event.errorMessage) && !NOT_WAITABLE.test(event.errorMessage);
+      // Pi makes the wait's abort controller right after this event (both lines).
+      if (!isWaitable && ++otherRetries > MAX_OTHER_RETRIES) setImmediate(() => session.abortRetry());
+    }
+    if (event.type !== "message_end" || event.message.role !== "assistant" || isAnswered) return;
+    const { content, usage, stopReason, errorMessage } = event.message;
+    cost += usage?.cost?.total ?? 0;
+    error = stopReason === "error" || stopReason === "aborted" ? (errorMessage ?? stopReason) : undefined;
+    if (error !== undefined) return;
+    isAnswered = true;
+    contextTokens = usage?.totalTokens;
+    for (const block of content) {
+      if (block.type === "toolCall") calls.push({ name: block.name, arguments: block.arguments });
+    }
+  });
+  return {
+    turn: () => ({
+      calls,
+      ...(error === undefined ? {} : { error }),
+      ...(hasPrice ? { usd: cost } : {}),
+      ...(contextTokens === undefined ? {} : { contextTokens }),
+    }),
+    end: unsubscribe,
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
