@@ -55,8 +55,8 @@ async function attempt(name: string, body: (spike: Spike) => Promise<void>): Pro
   const began = performance.now();
   const startedAt = new Date().toISOString();
   const room = await openRoom(options);
-  const ended = endOnSignal(room);
   const log = new Log(options, room);
+  const ended = endOnSignal(log);
   let left: Evidence["left"];
   try {
     log.print(
@@ -120,6 +120,7 @@ class Log implements Spike {
   readonly #workers: Driven[] = [];
   #printed = "";
   #artifacts = "";
+  #interrupted = false;
   #spawned: Extract<WorkerEvent, { type: "spawned" }> | undefined;
 
   constructor(options: SpikeOptions, room: Room) {
@@ -130,6 +131,12 @@ class Log implements Spike {
   print(line: string): void {
     this.#printed += `${line}\n`;
     console.log(line);
+  }
+
+  /** Ends what runs and removes the folder. No check begins or is told any more. */
+  interrupt(): Promise<unknown> {
+    this.#interrupted = true;
+    return this.room.close();
   }
 
   keepArtifacts(text: string): void {
@@ -153,6 +160,7 @@ class Log implements Spike {
       (ok) => ({ ok, ...(ok ? {} : { problem: "What was observed is not what has to be." }) }),
       (error: unknown) => ({ ok: false, problem: problemOf(error) }),
     );
+    if (this.#interrupted) return new Promise(() => undefined);
     const ms = Math.round(performance.now() - began);
     this.#checks.push({ name, topic, ms, observed, ...outcome });
     const facts = Object.entries(observed).map(([key, value]) => `${key}=${String(value)}`);
@@ -224,9 +232,9 @@ async function filesBelow(folder: string): Promise<string> {
 }
 
 /** Ctrl-C ends the worker and removes the folder before this process goes. Returns what takes the listeners away again. */
-function endOnSignal(room: Room): () => void {
+function endOnSignal(log: Log): () => void {
   const listeners = (["SIGINT", "SIGTERM"] as const).map((signal) => {
-    const listener = (): void => void room.close().finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
+    const listener = (): void => void log.interrupt().finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
     process.once(signal, listener);
     return [signal, listener] as const;
   });

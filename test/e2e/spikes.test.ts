@@ -91,6 +91,13 @@ const RUNS: readonly { name: Name; decision?: "allow" | "deny"; topics: readonly
   { name: "signals", topics: ["start-up", "recovery", "stop", "crash", "group-cleanup"] },
 ];
 
+/** First cells of the tables below "The evidence" in docs/spikes.md, as words. */
+async function documented(): Promise<string[]> {
+  const page = await readFile(join(PACKAGE_ROOT, "docs", "spikes.md"), "utf8");
+  const cells = page.slice(page.indexOf("## The evidence")).match(/^\| `[^|]+/gm) ?? [];
+  return cells.flatMap((cell) => [...cell.matchAll(/`([a-zA-Z-]+)`/g)].map((match) => match[1] ?? ""));
+}
+
 test("together the spikes cover every topic", () => {
   assert.deepEqual([...new Set(RUNS.flatMap(({ topics }) => topics))].sort(), [...TOPICS].sort());
 });
@@ -110,6 +117,7 @@ describe("against a scripted model", { concurrency: 2 }, () => {
       assertSilent(ran, lab, evidence);
       const covered = Object.entries(evidence.topics).flatMap(([topic, state]) => (state === "ok" ? [topic] : []));
       assert.deepEqual(covered.sort(), [...topics].sort());
+      assert.deepEqual((await documented()).sort(), [...Object.keys(evidence), ...TOPICS].sort());
       if (decision) {
         const held = evidence.checks.find((check) => check.name === `the decision holds: ${decision}`);
         assert.deepEqual([held?.observed.ran, held?.observed.toolError], [decision === "allow", decision === "deny"]);
