@@ -6,7 +6,8 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -98,10 +99,14 @@ const ENDINGS: readonly Ending[] = [
   },
 ];
 
-/** Four sleeps whose lengths nobody else on this machine sleeps; the fourth drops its environment and its parent. */
+/**
+ * Sleeps whose lengths nobody else on this machine sleeps. The fourth drops its environment and its parent; outside Linux
+ * that is beyond what containment can find (docs/containment.md).
+ */
 class Tree {
   readonly #base = randomInt(1_000_000, 900_000_000);
-  readonly script = { "escape.sh": `env -i setsid sleep ${this.#base + 3} &\n` };
+  readonly size = process.platform === "linux" ? 4 : 3;
+  readonly script = { "escape.sh": this.size === 4 ? `env -i setsid sleep ${this.#base + 3} &\n` : "" };
   readonly command = `sh escape.sh; sleep ${this.#base} & setsid sleep ${this.#base + 1} & sleep ${this.#base + 2}`;
 
   /** By command alone: who dropped the mark is found too. */
@@ -146,9 +151,9 @@ async function runCell(t: TestContext, cell: Cell, ending: Ending): Promise<void
   const asked = await until(async () => (await approvals())[0], 30_000, "the ask", POLL_MS);
   assert.equal((await run(`approve ${asked.requestId}`)).ok, true);
   await until(
-    () => tree.processes().length === 4,
+    () => tree.processes().length === tree.size,
     30_000,
-    () => `four sleeps:\n${describeProcesses(tree.processes())}`,
+    () => `${tree.size} sleeps:\n${describeProcesses(tree.processes())}`,
     POLL_MS,
   );
   const claude = processesWithMark(lab.mark).filter(({ command }) => command.startsWith(claudeBinary()));
@@ -181,7 +186,12 @@ async function runCell(t: TestContext, cell: Cell, ending: Ending): Promise<void
     assert.equal((await run(`replay ${taskId}`)).matches, true);
   }
   assert.deepEqual(await logProblems(lab.stateDir, taskId), []);
-  t.diagnostic(`gone after ${goneMs} ms (${await containmentKind(lab, taskId)})`);
+  const { kind, cgroup: folder } = await containment(lab, taskId);
+  if (cell.cgroup === "off") assert.equal(kind, "census");
+  assert.equal(folder !== undefined && existsSync(folder), false, `${folder} is left`);
+  const temporary = (await readdir(lab.tmp)).filter((name) => name.startsWith("pi-claude-worker-"));
+  assert.deepEqual(temporary, [], "the worker's temporary folder is left");
+  t.diagnostic(`gone after ${goneMs} ms (${kind})`);
 }
 
 /** What another Pi says of a task whose Pi is gone. */
@@ -201,11 +211,9 @@ async function recoverable(
 }
 
 /** What the task's log says it was contained by. */
-async function containmentKind(lab: Lab, taskId: string): Promise<string> {
-  const kinds = (await readEvents(lab.stateDir, taskId)).flatMap(
-    ({ data }) => (data.containment as { kind?: string } | undefined)?.kind ?? [],
-  );
-  return kinds.at(-1) ?? "unrecorded";
+async function containment(lab: Lab, taskId: string): Promise<{ kind?: string; cgroup?: string }> {
+  const spawned = (await readEvents(lab.stateDir, taskId)).find(({ type }) => type === "worker.spawned");
+  return (spawned?.data.containment ?? {}) as { kind?: string; cgroup?: string };
 }
 
 const asUser = process.env[AS_USER];
