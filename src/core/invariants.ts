@@ -22,7 +22,8 @@ export function violations(before: TaskState, event: TaskEvent, { state: after, 
       event.type === "task.completed" && verdict.kind === "confirming" && verdict.facts.treeId === event.data.treeId;
     if (!proven) broken.push("1: completed without a passing verification of that tree");
   }
-  const barred = after.stop.kind !== "none" || after.ended.kind !== "no" || after.control.kind !== "supervised";
+  const held = after.owner.kind === "held" && after.control.kind === "supervised";
+  const barred = !held || after.stop.kind !== "none" || after.ended.kind !== "no";
   if (barred && sends.length > 0) broken.push("2: a message after a stop, a pause or an end");
   if (barred && effects.some((effect) => effect.kind === "spawn"))
     broken.push("2: a spawn after a stop, a pause or an end");

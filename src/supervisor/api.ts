@@ -34,6 +34,8 @@ export interface StartInput {
   verifyRuns?: number;
   /** Root of the project whose `.pi/supervisor.json` counts, because Pi trusts it. */
   trustedProject?: string;
+  /** Work in a git worktree of the task's own; a name, or true for the task's id. */
+  worktree?: string | true;
 }
 
 export interface StartAnswer {
@@ -117,6 +119,15 @@ export interface TaskUpdate {
   after: TaskState;
 }
 
+/** What dropping a record removes, or would remove. */
+export interface RemovalView {
+  taskId: string;
+  folder: string;
+  files: number;
+  bytes: number;
+  removed: boolean;
+}
+
 /** One setting as it holds, and which of default, person, project, environment said so. Secrets are only `set`. */
 export interface SettingView {
   name: string;
@@ -146,7 +157,17 @@ export interface Supervisor {
    * Goes on with a task whose worker is gone: in its session, or in a new one when `fresh` was asked for. `fault` clears the
    * fault switch. Answers after the new worker's handshake.
    */
-  recover(taskId: string, options: { fresh: boolean; fault?: string }): Promise<Result<{ state: StateName }>>;
+  recover(
+    taskId: string,
+    options: { fresh: boolean; fault?: string; extendMs?: number },
+  ): Promise<Result<{ state: StateName }>>;
+  /** Drops the record of an ended or recoverable task; without `apply` only says what would go. */
+  discard(taskId: string, apply: boolean): Promise<Result<{ removal: RemovalView }>>;
+  /** Drops the records of tasks that ended longer ago than that. */
+  prune(
+    olderThanMs: number,
+    apply: boolean,
+  ): Promise<Result<{ removals: RemovalView[]; kept: { taskId: string; message: string }[] }>>;
   kill(taskId: string): Promise<Result<{ state: StateName }> | StopFailure>;
   /** Whole records from `since` on, oldest first, at most `limit`. */
   log(

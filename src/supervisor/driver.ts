@@ -39,6 +39,9 @@ export interface DriverOptions {
   onReleased(): void;
 }
 
+/** How long a quit waits for what is under way: the end of a verification, the proof that nothing is left (ms). */
+const QUIT_EFFECTS_MS = 2_000;
+
 /** Records that may be lost on a full disk: nothing is decided by them. */
 const EXPENDABLE: ReadonlySet<EventType> = new Set<EventType>([
   "worker.text",
@@ -71,7 +74,8 @@ export class Driver implements DriverPort {
   #waiting: EventDraft[] = [];
   #stepping = false;
   #timer: { due: number; cancel: () => void } | null = null;
-  #running = 0;
+  /** Effects under way. */
+  readonly #effects = new Set<Promise<void>>();
   /** Set once the driver lets go of its task; settles when the locks are free. */
   #letGo: Promise<void> | null = null;
   #watchers = new Set<() => void>();
@@ -92,14 +96,11 @@ export class Driver implements DriverPort {
       workspace: spec.cwd,
       home: this.deps.home,
       stateDir: this.deps.layout.root,
-      changed: () => this.changedPaths,
+      since: Date.parse(options.state.createdAt),
     });
     this.#gate = createGateKeeper(this, this.policy, facts);
     this.#snapshot = new Snapshot(this);
   }
-
-  /** Files that Claude's own editing tools wrote, absolute: what policy calls changed by the task. At most 10,000. */
-  readonly changedPaths = new Set<string>();
 
   /** Set while and after the driver lets go of its task; resolves when the locks are free. */
   get closing(): Promise<void> | null {
@@ -151,21 +152,32 @@ export class Driver implements DriverPort {
     });
   }
 
-  /** Lets go of the task on Pi's quit: the worker is ended first, the state stays where it is. */
+  /** Lets go of the task on Pi's quit: from here on nothing follows from anything; the state stays where it is. */
   async quit(exitMs: number): Promise<void> {
+    if (this.#letGo) return this.#letGo;
+    this.record({ type: "owner.released", data: { why: "quit" } });
+    this.#stop.abort();
     if (this.worker && this.state.stop.kind === "none") {
       await endWorker(this, { kind: "end-worker", why: "quit", exitMs });
     } else if (this.worker) {
       await this.worker.stop({ kind: "now", graceMs: 0 });
     }
-    this.#stop.abort();
+    await Promise.race([this.#effectsOver(), this.#pause(QUIT_EFFECTS_MS)]);
     await this.release("quit");
+  }
+
+  async #effectsOver(): Promise<void> {
+    while (this.#effects.size > 0) await Promise.allSettled([...this.#effects]);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.deps.clock.setTimer(ms, resolve, { background: true }));
   }
 
   /** Closes the log and frees the locks; later events are not recorded any more. */
   release(why: "quit" | "ended" | "failed"): Promise<void> {
     if (this.#letGo) return this.#letGo;
-    this.#append({ type: "owner.released", data: { why } });
+    if (this.state.owner.kind === "held") this.#append({ type: "owner.released", data: { why } });
     this.#letGo = this.#close();
     return this.#letGo;
   }
@@ -224,7 +236,8 @@ export class Driver implements DriverPort {
     this.#stepping = true;
     const { state, effects } = step(before, event as TaskEvent);
     this.state = state;
-    if (state.stop.kind !== "none" || state.control.kind !== "supervised") this.#stop.abort();
+    const goesOn = state.stop.kind === "none" && state.control.kind === "supervised" && state.owner.kind === "held";
+    if (!goesOn) this.#stop.abort();
     else if (this.#stop.signal.aborted) this.#stop = new AbortController();
     /* Records of the machine itself come before everything that is still waiting. */
     const records = effects.filter((effect) => effect.kind === "record");
@@ -246,13 +259,13 @@ export class Driver implements DriverPort {
       this.#gate.reply(effect.callId, effect.toolUseId, effect.requestId, reply);
       return;
     }
-    this.#running += 1;
-    void this.#perform(effect)
+    const done: Promise<void> = this.#perform(effect)
       .catch((error: unknown) => this.#broken(effect.kind, error))
       .finally(() => {
-        this.#running -= 1;
+        this.#effects.delete(done);
         this.#settle();
       });
+    this.#effects.add(done);
   }
 
   #perform(effect: Exclude<Effect, { kind: "record" | "reply" }>): Promise<void> {
@@ -296,7 +309,7 @@ export class Driver implements DriverPort {
     if (this.state.owner.kind !== "held") return;
     const over = this.state.ended.kind !== "no" || this.state.stop.kind === "proven";
     const gone = this.worker === null && this.state.resources.length === 0;
-    if (over && gone && this.#running === 0) void this.release("ended");
+    if (over && gone && this.#effects.size === 0) void this.release("ended");
   }
 
   #arm(): void {

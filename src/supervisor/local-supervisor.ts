@@ -4,6 +4,7 @@ import { isTerminal, stateName } from "../core/machine/project.ts";
 import { initialState } from "../core/machine/state.ts";
 import { failure, type Result } from "../core/result.ts";
 import { readEvents, verifyLog } from "../store/log-reader.ts";
+import { discard, prune } from "./acts/discard.ts";
 import { answerRequest, sendMessage } from "./acts/messages.ts";
 import { type RecoverOptions, recoverTask } from "./acts/recover.ts";
 import { pauseTask, stopTask } from "./acts/stop.ts";
@@ -113,6 +114,14 @@ export class LocalSupervisor implements Supervisor {
   async recover(taskId: string, options: RecoverOptions) {
     if (this.#closing) return failure("closing", "Pi is ending; recover the task in a new Pi.");
     return recoverTask(this.#scope, taskId, options);
+  }
+
+  discard(taskId: string, apply: boolean) {
+    return discard(this.#scope, taskId, apply);
+  }
+
+  prune(olderThanMs: number, apply: boolean) {
+    return prune(this.#scope, olderThanMs, apply);
   }
 
   async log(taskId: string, options: { since?: number; limit: number }) {

@@ -13,8 +13,8 @@ export interface DiskFactsOptions {
   workspace: string;
   home: string;
   stateDir: string;
-  /** Paths that the task has changed since it started, absolute. */
-  changed(): ReadonlySet<string>;
+  /** When the task began (Unix ms); absent = no task yet, nothing is its doing. */
+  since?: number;
 }
 
 export interface DiskFacts extends PolicyFacts {
@@ -49,7 +49,8 @@ export function diskFacts(options: DiskFactsOptions): DiskFacts {
     gitState: (path) => once(`git ${path}`, () => gitStateOf(workspace, path)),
     packageScripts: (folder) => once(`scripts ${folder}`, () => packageScriptsOf(folder)),
     hasLocalBin: (folder, name) => once(`bin ${folder} ${name}`, () => hasLocalBin(workspace, folder, name)),
-    changedByTask: (path) => options.changed().has(path),
+    changedByTask: (path) => isYounger(path, "ctimeMs", options.since),
+    createdByTask: (path) => isYounger(path, "birthtimeMs", options.since),
   };
 }
 
@@ -77,6 +78,13 @@ function linkTarget(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** By the times that only the kernel sets: unlike the modification time, a program cannot choose them. */
+function isYounger(path: string, time: "ctimeMs" | "birthtimeMs", since: number | undefined): boolean {
+  if (since === undefined) return false;
+  const stats = statOf(path);
+  return stats !== "absent" && (stats === undefined || stats[time] > since);
 }
 
 function kindOf(path: string): "file" | "directory" | "other" | "absent" | undefined {

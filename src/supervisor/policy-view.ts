@@ -28,7 +28,6 @@ export async function checkPolicy(
     workspace: context.workspace,
     home: deps.home,
     stateDir: deps.layout.root,
-    changed: () => new Set(),
   });
   const explained = explain({ toolName: "Bash", input: { command }, cwd: context.workspace }, context, facts);
   const redactor = deps.createRedactor({ salt: deps.salt });

@@ -24,8 +24,14 @@ const INCIDENT_GRACE_MS = 2_000;
 
 /** After a stop overtook the spawn nothing more may start. */
 function stillWanted(port: DriverPort, workerId: string): boolean {
-  const { worker, stop } = port.state;
-  return stop.kind === "none" && worker.kind !== "gone" && "workerId" in worker && worker.workerId === workerId;
+  const { worker, stop, owner } = port.state;
+  return (
+    owner.kind === "held" &&
+    stop.kind === "none" &&
+    worker.kind !== "gone" &&
+    "workerId" in worker &&
+    worker.workerId === workerId
+  );
 }
 
 export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: EffectOf<"spawn">): Promise<void> {
@@ -153,6 +159,7 @@ export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Pr
   if (!synced.ok) return fail(synced);
   const { state, worker } = port;
   const overtaken =
+    state.owner.kind !== "held" ||
     state.stop.kind !== "none" ||
     state.ended.kind !== "no" ||
     state.worker.kind !== "live" ||

@@ -8,6 +8,7 @@ import { type Failure, failure, type Result } from "../core/result.ts";
 import { bootId, identify } from "../platform/process/index.ts";
 import { judge } from "../policy/index.ts";
 import { knownValues } from "../redaction/index.ts";
+import type { Config } from "../store/config.ts";
 import { type CwdLock, type HolderInfo, takeCwdLock } from "../store/cwd-lock.ts";
 import { refuseOverlap } from "../store/layout.ts";
 import { createTask, type OwnedTask } from "../store/task-store.ts";
@@ -23,6 +24,7 @@ import { diskFacts } from "./policy-facts.ts";
 import { repositoryFindings } from "./repository.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { readSnapshot } from "./stored-task.ts";
+import { makeWorktree } from "./worktree.ts";
 
 export interface Started {
   task: OwnedTask;
@@ -38,10 +40,9 @@ const MAX_GOAL_CHARS = 100_000;
 
 /** Names the reason of every refusal: `goal-missing`, `cwd`, `cwd-busy`, `verify-…`, `claude-…`, `bad-limit`, … */
 export async function startTask(deps: SupervisorDeps, input: StartInput): Promise<Result<Started>> {
-  const { layout, env, ids } = deps;
   const loaded = configOf(deps, input.trustedProject, flagsOf(input));
   if (!loaded.ok) return loaded;
-  const { settings, notes } = loaded.config;
+  const { settings } = loaded.config;
   const goal = input.goal.trim();
   if (goal === "")
     return failure("goal-missing", 'Say what is to be done: `/supervise start <goal> --verify "<command>"`.');
@@ -51,8 +52,7 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
       `The goal has ${goal.length} characters, at most ${MAX_GOAL_CHARS} are sent. Put the details into a file of the workspace and name it.`,
     );
   }
-  const { mode, transport } = settings;
-  if (transport === "process-pipe" && input.ungated === undefined) {
+  if (settings.transport === "process-pipe" && input.ungated === undefined) {
     return failure(
       "ungated",
       "The process-pipe transport has no gate: every tool decision would be Claude's own settings'. Say --ungated if that is what you want, or use claude-jsonl.",
@@ -62,7 +62,37 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
   if (!limits.ok) return limits;
   const folder = workingFolder(input);
   if (!folder.ok) return folder;
-  const { cwd } = folder;
+  const taskId = deps.ids.taskId();
+  const { config } = loaded;
+  if (input.worktree === undefined)
+    return startIn(deps, input, config, limits.limits, { taskId, goal, cwd: folder.cwd });
+  const made = await makeWorktree(folder.cwd, input.worktree === true ? taskId : input.worktree);
+  if (!made.ok) return made;
+  const { path, branch, undo } = made.worktree;
+  const place = { taskId, goal, cwd: realpathSync(made.worktree.cwd), worktree: { path, branch } };
+  const started = await startIn(deps, input, config, limits.limits, place);
+  if (!started.ok) await undo();
+  return started;
+}
+
+interface Place {
+  taskId: string;
+  goal: string;
+  /** Real path. */
+  cwd: string;
+  worktree?: { path: string; branch: string };
+}
+
+async function startIn(
+  deps: SupervisorDeps,
+  input: StartInput,
+  config: Config,
+  limits: TaskSpec["limits"],
+  { taskId, goal, cwd, worktree }: Place,
+): Promise<Result<Started>> {
+  const { layout, env, ids } = deps;
+  const { settings, notes, origins } = config;
+  const { mode, transport } = settings;
   const apart = refuseOverlap(layout, cwd);
   if (!apart.ok) return apart;
 
@@ -85,7 +115,7 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
   const frozen = await freezeVerification({
     commands: given,
     cwd,
-    ...(loaded.config.origins["verify.in"] === "default" ? {} : { where: settings["verify.in"] }),
+    ...(origins["verify.in"] === "default" ? {} : { where: settings["verify.in"] }),
     ...(settings["verify.setup"] === undefined ? {} : { setup: settings["verify.setup"] }),
     runs: settings["verify.runs"],
     timeoutMs: settings["verify.timeout"],
@@ -115,16 +145,16 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
     trust,
     ...judgedBy,
     verify: frozen.spec,
-    limits: limits.limits,
+    limits,
     sessionId: ids.uuid(),
     ...(model === undefined ? {} : { model }),
     workerEnvNames: [...settings.workerEnv],
     cgroup: settings.cgroup,
     ...(startTree.ok ? { startTree: startTree.id, startHead: headOf(await gitHead(cwd)) } : {}),
     repositoryFindings: findings,
+    ...(worktree === undefined ? {} : { worktree }),
   };
 
-  const taskId = ids.taskId();
   const owner = ownerIdentity(deps);
   if (!owner.ok) return owner;
   const holder: HolderInfo = { ...owner.owner, taskId, since: deps.clock.now().toISOString() };
@@ -153,6 +183,9 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
   }
   const notices = [
     ...notes,
+    ...(worktree === undefined
+      ? []
+      : [`The task works in ${worktree.path}, on the branch ${worktree.branch}; both stay when it is over.`]),
     ...(found.notice === undefined ? [] : [found.notice]),
     ...(startTree.ok ? [] : [`The workspace's tree could not be read (${startTree.message})`]),
     ...(trust === "project" ? findings.map((line) => `Loaded from the repository: ${line}`) : []),
@@ -218,7 +251,6 @@ function deniedVerification(
     workspace: spec.cwd,
     home: deps.home,
     stateDir: deps.layout.root,
-    changed: () => new Set(),
   });
   const commands = [...spec.verify.commands, ...(spec.verify.setup ? [spec.verify.setup] : [])];
   for (const { text } of commands) {

@@ -17,6 +17,8 @@ export function budgets(state: TaskState, event: TaskEvent): TaskState {
         return to({ voidRuns: b.voidRuns + 1 });
       return to({ voidRuns: 0 });
     }
+    case "task.recovering":
+      return to({ extraMs: b.extraMs + (event.data.extendMs ?? 0) });
     case "verify.stale":
       return to({ voidRuns: b.voidRuns + 1 });
     default:
@@ -32,6 +34,13 @@ function cost(b: BudgetState, reported: number | undefined): Partial<BudgetState
   if (reported === undefined || !Number.isFinite(reported) || reported < 0) return {};
   const reset = b.costLast !== null && reported < b.costLast;
   return { costBase: reset ? b.costBase + (b.costLast ?? 0) : b.costBase, costLast: reported };
+}
+
+/** Milliseconds that are left of the task's time. */
+export function wallLeft(state: TaskState): number {
+  const { budgets: b, spec } = state;
+  /* The last owner's time counts into `usedMs` only when the next one claims the task. */
+  return (spec?.limits.wallMs ?? 0) + b.extraMs - b.usedMs - (state.mono - b.ownerMono);
 }
 
 /** Cost so far in USD as Claude estimates it, or undefined when it never reported any. */

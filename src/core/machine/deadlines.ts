@@ -50,7 +50,7 @@ export function deadlines(state: TaskState): Deadline[] {
       put("background", Math.max(t.mono, state.progressMono), limits.toolQuietMs, "background tasks");
     if (t.kind === "settling") put("settle", t.mono, SETTLE_MS, "the turn after background tasks");
   }
-  put("wall", state.budgets.ownerMono - state.budgets.usedMs, limits.wallMs, "the task");
+  put("wall", state.budgets.ownerMono - state.budgets.usedMs, limits.wallMs + state.budgets.extraMs, "the task");
   return list;
 }
 

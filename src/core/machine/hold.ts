@@ -52,6 +52,12 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         ? state
         : put("tree-changed", "The workspace changed after the verification passed; something still writes to it.");
     case "turn.result": {
+      if (state.prompts.quarantined) {
+        return put(
+          "session-corrupt",
+          "The resumed Claude session came back empty or broken; only a fresh one goes on.",
+        );
+      }
       const kind = classifyResult(event.data);
       if (kind.ok) return state.hold?.reason === "auth" ? { ...state, hold: null } : state;
       if (state.turn.kind === "waiting") return state;

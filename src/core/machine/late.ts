@@ -45,7 +45,8 @@ export function isLate(state: TaskState, type: EventType): boolean {
   if (!OUTSIDE.has(type)) return false;
   /* A worker that is being ended gets no more calls through. */
   if (type === "gate.verdict" && state.worker.kind === "ending") return true;
-  return state.stop.kind !== "none" || state.ended.kind !== "no" || state.control.kind !== "supervised";
+  const ours = state.owner.kind === "held" && state.control.kind === "supervised";
+  return !ours || state.stop.kind !== "none" || state.ended.kind !== "no";
 }
 
 /** Whether this very event counts as late: marked so by the writer, or too late by the state. */

@@ -2,7 +2,7 @@
  * Messages to the worker: each is wanted, durable, written, acknowledged, and never written twice (invariant 9). A
  * person's messages queue up; one is sent at each idle point.
  */
-import type { TaskEvent } from "../events.ts";
+import type { EventMap, TaskEvent } from "../events.ts";
 import type { TaskState } from "./state.ts";
 
 /** More waiting messages than this are refused at the command. */
@@ -11,11 +11,15 @@ export const MAX_QUEUED_PROMPTS = 20;
 export function prompts(state: TaskState, event: TaskEvent): TaskState {
   const { prompts: p } = state;
   switch (event.type) {
-    case "task.recovering":
+    case "task.recovering": {
+      const { fresh, resume } = event.data;
+      const goalGiven = p.goalGiven && !fresh;
+      const quarantined = p.quarantined && !fresh;
       return {
         ...state,
-        prompts: { ...p, goalGiven: p.goalGiven && !event.data.fresh, goOn: event.data.resume, open: null },
+        prompts: { ...p, goalGiven, goOn: resume, open: null, sinceResume: resume ? 0 : null, quarantined },
       };
+    }
     case "prompt.queued": {
       const { promptId, source, text, redacted } = event.data;
       return { ...state, prompts: { ...p, queue: [...p.queue, { promptId, source, text, redacted }] } };
@@ -44,8 +48,11 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
       const queue = p.queue.filter((queued) => queued.promptId !== promptId);
       return { ...state, prompts: { ...p, queue, open: p.open?.promptId === promptId ? null : p.open } };
     }
-    case "turn.result":
-      return { ...state, prompts: { ...p, open: null } };
+    case "turn.result": {
+      const sinceResume = p.sinceResume === null ? null : p.sinceResume + 1;
+      const quarantined = p.quarantined || (p.sinceResume === 0 && isBrokenResume(event.data));
+      return { ...state, prompts: { ...p, open: null, sinceResume, quarantined } };
+    }
     case "timer.fired":
       return event.data.name === "retry" && state.turn.kind === "waiting"
         ? { ...state, prompts: { ...p, goOn: true } }
@@ -53,4 +60,13 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
     default:
       return state;
   }
+}
+
+/**
+ * A resumed session that says nothing at all, or whose very history the service refuses (a torn transcript gives a 400
+ * about tool_use ids): the conversation is not what it was.
+ */
+function isBrokenResume(result: EventMap["turn.result"]): boolean {
+  if (result.isError) return result.apiErrorStatus === 400;
+  return result.numTurns === 0 && result.chars === 0;
 }

@@ -32,7 +32,7 @@ export function serviceWait(
   const wait = untilReset ?? (judged.reason === "rate-limited" ? 2 * growing : growing);
   const jitter = (event.seq * 7_919) % Math.max(1_000, Math.min(30_000, wait / 4));
   const due = event.mono + wait + Math.round(jitter);
-  const wallEnds = state.budgets.ownerMono - state.budgets.usedMs + state.spec.limits.wallMs;
+  const wallEnds = state.budgets.ownerMono - state.budgets.usedMs + state.spec.limits.wallMs + state.budgets.extraMs;
   return due < wallEnds ? { why: judged.reason, attempt, due } : null;
 }
 

@@ -75,6 +75,10 @@ export interface PromptsState {
   queue: QueuedPrompt[];
   open: OpenPrompt | null;
   sent: number;
+  /** Results since the session was last resumed; null in a session that never was. */
+  sinceResume: number | null;
+  /** The session came back empty or broken: it is not resumed again. */
+  quarantined: boolean;
 }
 
 export type RequestKind = "tool" | "question" | "plan";
@@ -158,6 +162,8 @@ export interface BudgetState {
   /** Cost of finished processes (USD, Claude's estimate) and the last value of the present one; null: not reported. */
   costBase: number;
   costLast: number | null;
+  /** Milliseconds that people added to the wall clock at recover. */
+  extraMs: number;
   /** Milliseconds that earlier owners spent, and the present owner's start on its own clock. */
   usedMs: number;
   ownerMono: number;
@@ -254,7 +260,7 @@ export function initialState(taskId: string): TaskState {
     resources: [],
     turn: { kind: "none" },
     background: [],
-    prompts: { goalGiven: false, goOn: false, queue: [], open: null, sent: 0 },
+    prompts: { goalGiven: false, goOn: false, queue: [], open: null, sent: 0, sinceResume: null, quarantined: false },
     requests: {},
     tools: {},
     progressMono: 0,
@@ -272,6 +278,7 @@ export function initialState(taskId: string): TaskState {
       voidRuns: 0,
       costBase: 0,
       costLast: null,
+      extraMs: 0,
       usedMs: 0,
       ownerMono: 0,
     },

@@ -103,11 +103,13 @@ export const eventSchemas = {
     startHead: Opt(Type.Object({ head: Opt(Str), branch: Opt(Str) })),
     /** What the repository's own Claude settings would have run or do run, for the report. */
     repositoryFindings: Type.Array(Str),
+    /** The task's own git worktree, when it was asked for. */
+    worktree: Opt(Type.Object({ path: Str, branch: Str })),
   }),
   "owner.claimed": Type.Object({ owner: Owner, why: oneOf("start", "recover", "stop", "answer", "verify") }),
   "owner.released": Type.Object({ why: oneOf("quit", "ended", "failed") }),
   /** `resume`: that session is continued. Without it a new one begins: nothing was given to a worker yet, or `fresh`. */
-  "task.recovering": Type.Object({ fresh: Bool, resume: Bool, sessionId: Str }),
+  "task.recovering": Type.Object({ fresh: Bool, resume: Bool, sessionId: Str, extendMs: Opt(Num) }),
   /** A person has read the fault report and wants automation back. */
   "fault.cleared": Type.Object({ fault: Str }),
   "task.completed": Type.Object({ treeId: Str, round: Int, by: oneOf("person", "auto"), ...Late }),

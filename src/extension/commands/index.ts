@@ -24,6 +24,7 @@ export const commands: Readonly<Record<CommandName, () => Promise<Run>>> = {
   pause: async () => withSupervisor((await import("./pause.ts")).pause),
   resume: async () => withSupervisor((await import("./recover.ts")).resume),
   recover: async () => withSupervisor((await import("./recover.ts")).recover),
+  discard: async () => withSupervisor((await import("./discard.ts")).discard),
   kill: async () => withSupervisor((await import("./kill.ts")).kill),
   log: async () => withSupervisor((await import("./log.ts")).log),
   replay: async () => withSupervisor((await import("./replay.ts")).replay),

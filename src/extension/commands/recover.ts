@@ -1,11 +1,12 @@
-/** `/supervise recover <ID> [--fresh]` and `resume <ID> [--fault F]`: a new worker goes on with a task. */
+/** `/supervise recover <ID> [--fresh] [--extend D]` and `resume <ID> [--fault F]`: a new worker goes on with a task. */
 import type { Supervisor } from "../../supervisor/api.ts";
 import type { Answer, BadAnswer, Command } from "../answer.ts";
 import { stateWords } from "../words-for-people.ts";
 
 export const recover: Command<"recover"> = ({ call }, supervisor) => {
   const [taskId = ""] = call.args;
-  return goOn(supervisor, taskId, { fresh: call.flags.fresh === true });
+  const { fresh, extend } = call.flags;
+  return goOn(supervisor, taskId, { fresh: fresh === true, ...(extend !== undefined && { extendMs: extend }) });
 };
 
 export const resume: Command<"resume"> = ({ call }, supervisor) => {

@@ -1,19 +1,42 @@
-/** `/supervise sessions [--all]`: the tasks of this machine's store. */
+/** `/supervise sessions [--all]`: the tasks of this machine's store; `sessions prune` drops old records. */
 
 import { oneLine } from "../../report/inert.ts";
-import type { TaskRow } from "../../supervisor/api.ts";
-import type { Command } from "../answer.ts";
-import { age, money, stateWords } from "../words-for-people.ts";
+import type { Supervisor, TaskRow } from "../../supervisor/api.ts";
+import { type Answer, type BadAnswer, type Command, usageError } from "../answer.ts";
+import { age, count, money, stateWords } from "../words-for-people.ts";
+import { removalWords } from "./discard.ts";
 
 /** Rows that people are shown; programs get all. */
 const MAX_ROWS = 50;
 
 export const sessions: Command<"sessions"> = async ({ call }, supervisor) => {
+  if (call.args[0] === "prune") return prune(supervisor, call.flags["older-than"], call.flags.yes === true);
   const all = call.flags.all === true;
   const found = await supervisor.sessions(all);
   if (!found.ok) return found;
   return { ok: true, fields: { tasks: found.tasks }, text: sessionsText(found.tasks, all) };
 };
+
+async function prune(
+  supervisor: Supervisor,
+  olderThanMs: number | undefined,
+  apply: boolean,
+): Promise<Answer | BadAnswer> {
+  if (olderThanMs === undefined)
+    return usageError("usage", "Say how old: /supervise sessions prune --older-than 240h [--yes].");
+  const done = await supervisor.prune(olderThanMs, apply);
+  if (!done.ok) return done;
+  const { removals, kept } = done;
+  const rows = removals.slice(0, MAX_ROWS).map((one) => `${one.taskId}  ${removalWords(one)}`);
+  const stay = kept.slice(0, MAX_ROWS).map((one) => `${one.taskId}  stays: ${oneLine(one.message, 160)}`);
+  const head =
+    removals.length === 0
+      ? "No ended task is that old."
+      : apply
+        ? `Removed the records of ${count(removals.length, "task")}:`
+        : `Would remove the records of ${count(removals.length, "task")} (add --yes to do it):`;
+  return { ok: true, fields: { removals, kept }, text: [head, ...rows, ...stay].join("\n") };
+}
 
 function sessionsText(tasks: readonly TaskRow[], all: boolean): string {
   if (tasks.length === 0)

@@ -56,6 +56,7 @@ function inputOf({ call, cwd, trustedProject }: Scene<"start">): StartInput {
     ...(flags.mode !== undefined && { mode: flags.mode }),
     ...(flags.transport !== undefined && { transport: flags.transport }),
     ...(flags.ungated !== undefined && { ungated: "flag" as const }),
+    ...(flags.worktree !== undefined && { worktree: true as const }),
     ...(flags.trust !== undefined && { trust: flags.trust }),
     ...(flags.profile !== undefined && { profile: flags.profile }),
     ...(flags.model !== undefined && { model: flags.model }),

@@ -61,17 +61,22 @@ export const specs = {
       },
       profile: { kind: "choice", choices: ["strict", "standard", "open"], about: "how much runs without asking" },
       patience: { kind: "duration", value: "D", about: "how long the worker waits for your answer (default 10m)" },
+      worktree: { kind: "switch", about: "in a git worktree and on a branch of the task's own" },
       "verify-in": { kind: "choice", choices: ["clean", "workspace"], about: "where the verification runs" },
       "verify-setup": { kind: "text", value: '"<cmd>"', about: "run first in the clean tree" },
       "verify-runs": { kind: "count", value: "N", min: 1, about: "runs of each command; mixed outcomes fail" },
     },
-    later: ["worktree", "budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"],
+    later: ["budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"],
   },
   status: { about: "where a task stands and who must act", args: [{ ...task, optional: true }], flags: {} },
   sessions: {
-    about: "the tasks of this machine",
-    args: [],
-    flags: { all: { kind: "switch", about: "ended tasks too" } },
+    about: "the tasks of this machine; with prune, drop the records of old ones",
+    args: [{ name: "prune", kind: "choice", choices: ["prune"], optional: true }],
+    flags: {
+      all: { kind: "switch", about: "ended tasks too" },
+      "older-than": { kind: "duration", value: "D", about: "prune: ended longer ago than this" },
+      yes: { kind: "switch", about: "prune: do it, not only look" },
+    },
   },
   send: { about: "say something to the worker", args: [task], rest: { name: "text" }, flags: {} },
   approvals: { about: "what waits for your answer", args: [], flags: {} },
@@ -103,8 +108,15 @@ export const specs = {
   recover: {
     about: "go on with a task whose worker or Pi is gone",
     args: [task],
-    flags: { fresh: { kind: "switch", about: "in a new Claude session, which gets the goal anew" } },
-    later: ["extend"],
+    flags: {
+      fresh: { kind: "switch", about: "in a new Claude session, which gets the goal anew" },
+      extend: { kind: "duration", value: "D", about: "more time for the whole task" },
+    },
+  },
+  discard: {
+    about: "drop the record of an ended or recoverable task; the workspace is not touched",
+    args: [task],
+    flags: { yes: { kind: "switch", about: "do it, not only look" } },
   },
   kill: { about: "end a task at once", args: [task], flags: {} },
   log: {
@@ -148,7 +160,7 @@ export type CommandName = keyof typeof specs;
 export const commandNames = Object.keys(specs) as CommandName[];
 
 /** Subcommands that belong to the plan and are refused until they are built. */
-export const laterCommands: readonly string[] = ["discard", "takeover", "handback", "doctor", "estop"];
+export const laterCommands: readonly string[] = ["takeover", "handback", "doctor", "estop"];
 
 /** Flags that every subcommand takes. */
 export const commonFlags = {

@@ -2,6 +2,7 @@
 
 import type { EventDraft } from "../../core/events.ts";
 import { refusal } from "../../core/machine/admit.ts";
+import { wallLeft } from "../../core/machine/budgets.ts";
 import { hasProcess } from "../../core/machine/control.ts";
 import { type StateName, stateName } from "../../core/machine/project.ts";
 import type { TaskState } from "../../core/machine/state.ts";
@@ -15,6 +16,8 @@ const WAIT_MS = 19_000;
 export interface RecoverOptions {
   fresh: boolean;
   fault?: string;
+  /** Added to the task's wall clock (ms). */
+  extendMs?: number;
 }
 
 /**
@@ -64,6 +67,18 @@ async function goOn(
   if (refused) return refused;
   if (state.control.kind === "supervised" && hasProcess(state) && claim.length === 0) return live(taskId);
   if (!spec) return failure("log-damaged", `The log of task ${taskId} does not begin with its creation.`);
+  if (wallLeft(state) + (options.extendMs ?? 0) <= 0) {
+    return failure(
+      "no-time",
+      `Task ${taskId} has used up its time; give it more with \`/supervise recover ${taskId} --extend 2h\`.`,
+    );
+  }
+  if (state.prompts.quarantined && !options.fresh) {
+    return failure(
+      "quarantined",
+      `The Claude session of task ${taskId} came back empty or broken; only \`/supervise recover ${taskId} --fresh\` goes on, in a new one.`,
+    );
+  }
   const fresh = options.fresh && state.prompts.goalGiven;
   if ((fresh || !state.prompts.goalGiven) && spec.goalRedacted && driver.raw.text("goal") === undefined) {
     return failure(
@@ -71,10 +86,11 @@ async function goOn(
       `The goal of task ${taskId} held a secret, so only its redacted form was kept; start a new task with it.`,
     );
   }
+  const extend = options.extendMs === undefined ? {} : { extendMs: options.extendMs };
   const sessionId = fresh ? scope.deps.ids.uuid() : (state.sessionId ?? spec.sessionId);
   const recovering: EventDraft = {
     type: "task.recovering",
-    data: { fresh, resume: state.prompts.goalGiven && !fresh, sessionId },
+    data: { fresh, resume: state.prompts.goalGiven && !fresh, sessionId, ...extend },
   };
   const before = driver.state.seq;
   if (driver.record(...claim, ...cleared, recovering) !== "written") return logFull();

@@ -123,6 +123,15 @@ export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
     stop: async () => ({ ok: true, state: "stopped" }),
     pause: async () => ({ ok: true, state: "paused" }),
     recover: async () => ({ ok: true, state: "running" }),
+    discard: async (taskId, apply) => ({
+      ok: true,
+      removal: { taskId, folder: "/state/tasks/t-1", files: 3, bytes: 4096, removed: apply },
+    }),
+    prune: async (_olderThanMs, apply) => ({
+      ok: true,
+      removals: [{ taskId: "t-1", folder: "/state/tasks/t-1", files: 3, bytes: 4096, removed: apply }],
+      kept: [],
+    }),
     kill: async () => ({ ok: true, state: "stopped" }),
     log: async (id, { since = 1 }) => ({
       ok: true,
