@@ -1,0 +1,46 @@
+/** The states of a record and the legal moves between them. Everything else is refused and leaves the record alone. */
+
+export const CONTROL_STATES = [
+  "running",
+  "pausing",
+  "paused",
+  "resuming",
+  "stopping",
+  "stopped",
+  "failed-to-stop",
+] as const;
+
+export type ControlState = (typeof CONTROL_STATES)[number];
+
+/** `resuming`: the latch is cleared by a person, and the task waits for an explicit recover. */
+const MOVES: Readonly<Record<ControlState, readonly ControlState[]>> = {
+  running: ["pausing", "stopping", "stopped", "failed-to-stop"],
+  pausing: ["pausing", "paused", "stopping", "failed-to-stop"],
+  paused: ["pausing", "paused", "resuming", "stopping"],
+  resuming: ["running", "pausing", "stopping", "stopped"],
+  stopping: ["stopping", "stopped", "failed-to-stop"],
+  stopped: ["stopping", "stopped", "resuming", "running"],
+  "failed-to-stop": ["pausing", "paused", "stopping", "stopped", "failed-to-stop"],
+};
+
+export function mayMove(from: ControlState, to: ControlState): boolean {
+  return MOVES[from].includes(to);
+}
+
+export function isControlState(value: unknown): value is ControlState {
+  return CONTROL_STATES.some((state) => state === value);
+}
+
+/** Why a record is in its state. The first two never refuse a new start. */
+export const CAUSES = ["completed", "ended", "start", "operator", "agent", "stop-all-file", "shared-folder"] as const;
+export type Cause = (typeof CAUSES)[number];
+
+/** Ended in the ordinary way: reusing the identity needs nobody. */
+export function isOrdinaryEnd(record: { state: ControlState; cause: string }): boolean {
+  return record.state === "stopped" && (record.cause === "completed" || record.cause === "ended");
+}
+
+/** Whether the record itself forbids that its task goes on or starts again. */
+export function isStanding(record: { state: ControlState; cause: string }): boolean {
+  return record.state !== "running" && record.state !== "resuming" && !isOrdinaryEnd(record);
+}
