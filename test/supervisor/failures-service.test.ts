@@ -7,7 +7,7 @@ import { manualClock } from "../../src/platform/clock.ts";
 import { assertNoneLeft } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { writeTree } from "../support/workspace.ts";
-import { bashHook, promptsOf, requestsTo, toolResult } from "./failures-support.ts";
+import { bashHook, dataOf, promptsOf, requestsTo, toolResult } from "./failures-support.ts";
 import { OPENING, openStage } from "./stage.ts";
 
 describe("silence", () => {
@@ -116,8 +116,7 @@ describe("a login that is refused", () => {
     });
     const taskId = await stage.start({ mode: "auto" });
     await stage.when(taskId, (now) => now.state === "completed", "the end");
-    const events = await stage.events(taskId);
-    assert.ok(events.some((event) => event.type === "worker.retry" && event.data["status"] === 401));
+    assert.equal((await dataOf(stage, taskId, "worker.retry"))["status"], 401);
   });
 });
 
@@ -204,9 +203,9 @@ describe("what the worker says of its tests", () => {
       await next.when(taskId, (now) => now.waitsFor === "result", "the result");
       const verified = await next.supervisor.verify(taskId);
       assert.ok(verified.ok, JSON.stringify(verified));
-      const report = (await next.events(taskId)).find((event) => event.type === "verify.finished");
-      const findings = report?.data["findings"] as { kind: string; path?: string }[];
-      assert.equal(report?.data["where"], where);
+      const report = await dataOf(next, taskId, "verify.finished");
+      const findings = report["findings"] as { kind: string; path?: string }[];
+      assert.equal(report["where"], where);
       assert.ok(
         findings.some((one) => one.kind === "changed-script" && one.path === "package.json#scripts.test"),
         JSON.stringify(findings),

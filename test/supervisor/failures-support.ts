@@ -1,4 +1,5 @@
 /** What the tests of the failure list share: steps of the scripted `claude`, and what it saw of us. */
+import type { StoredEvent } from "../../src/core/events.ts";
 import type { Stage, Step } from "./stage.ts";
 
 interface Wire {
@@ -68,4 +69,10 @@ export function toolResult(id: string, content: string, more: object = {}): Step
 /** One Bash call by the hook (its id is `toolu_<nth call>`). */
 export function bashHook(command: string): Step {
   return { hook: { tool: "Bash", input: { command } } };
+}
+
+/** The data of the first event of that type. */
+export async function dataOf(stage: Stage, taskId: string, type: string): Promise<Readonly<Record<string, unknown>>> {
+  const event: StoredEvent | undefined = (await stage.events(taskId)).find((one) => one.type === type);
+  return (event?.data ?? {}) as Readonly<Record<string, unknown>>;
 }
