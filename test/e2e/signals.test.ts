@@ -4,23 +4,20 @@
  * runs itself once more as a normal user, who can make no cgroup.
  */
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { cacheFolder } from "../support/cache.ts";
 import { claudeBinary } from "../support/claude.ts";
 import { bash, text } from "../support/model-reply.ts";
 import { type Json, type Pi, startPi } from "../support/pi.ts";
-import { PACKAGE_ROOT, type PiLine, skipReason } from "../support/pi-setup.ts";
+import { type PiLine, skipReason } from "../support/pi-setup.ts";
 import { type ProcessInfo, processesWithMark, processInfo } from "../support/processes.ts";
 import { logProblems, readEvents, waitForState } from "../support/task.ts";
 import { until } from "../support/until.ts";
 import type { Lab } from "../support/workspace.ts";
+import { normalUser, runFileAs } from "./as-user.ts";
 import { openScene } from "./scene.ts";
 
 /** Milliseconds in which everything of a task has to be gone. */
@@ -242,59 +239,9 @@ if (asUser === undefined) {
   });
 
   const user = normalUser();
-  test("the same holds for a normal user", { skip: user.skip ?? false }, (t) => runAsUser(t, user.name));
-}
-
-/** Who the second run is: `nobody`, when root can become it. */
-function normalUser(): { name: string; skip?: string } {
-  const name = "nobody";
-  if (process.getuid?.() !== 0) return { name, skip: "the run above was one of a normal user" };
-  try {
-    execFileSync("setpriv", [...become(name), "true"], { stdio: "ignore" });
-    return { name };
-  } catch {
-    return { name, skip: `setpriv can't become ${name} on this machine` };
-  }
-}
-
-/**
- * The account's ids and no groups. Where the checkout lies in a private folder, the one capability that looks past that;
- * it lets nobody write a cgroup.
- */
-function become(name: string): string[] {
-  const id = (flag: string) => execFileSync("id", [flag, name], { encoding: "utf8" }).trim();
-  const plain = [`--reuid=${id("-u")}`, `--regid=${id("-g")}`, "--clear-groups"];
-  try {
-    execFileSync("setpriv", [...plain, "test", "-r", claudeBinary()], { stdio: "ignore" });
-    return plain;
-  } catch {
-    return [...plain, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"];
-  }
-}
-
-async function runAsUser(t: TestContext, name: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "pcs-signals-"));
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
-  const uid = Number(execFileSync("id", ["-u", name], { encoding: "utf8" }));
-  // The extension as Pi has transpiled it for the cells above; a first load anew takes ten seconds and more.
-  const cache = join(folder, `pi-claude-supervisor-test-cache-${uid}`);
-  await cp(join(cacheFolder(), "jiti-0.73.1"), join(cache, "jiti-0.73.1"), { recursive: true });
-  execFileSync("chown", ["-R", String(uid), folder]);
-  const words = [...become(name), process.execPath, "--import", "tsx", "--test", "--test-reporter=spec"];
-  const run = await new Promise<{ failed: boolean; output: string }>((resolve) => {
-    execFile(
-      "setpriv",
-      [...words, fileURLToPath(import.meta.url)],
-      {
-        cwd: PACKAGE_ROOT,
-        // Without NODE_TEST_CONTEXT, which would make it report to our own parent.
-        env: { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: folder, TMPDIR: folder, [AS_USER]: name },
-        maxBuffer: 16 * 1024 * 1024,
-      },
-      (error, stdout, stderr) => resolve({ failed: error !== null, output: `${stdout}${stderr}` }),
-    );
+  test("the same holds for a normal user", { skip: user.skip ?? false }, async (t) => {
+    const { output } = await runFileAs(t, user, import.meta.url, { [AS_USER]: user.name });
+    assert.match(output, /pass 14\b/, output);
+    for (const row of output.split("\n").filter((line) => /✔|gone after/.test(line))) t.diagnostic(row.trim());
   });
-  assert.equal(run.failed, false, run.output);
-  assert.match(run.output, /pass 14\b/, run.output);
-  for (const row of run.output.split("\n").filter((line) => /✔|gone after/.test(line))) t.diagnostic(row.trim());
 }
