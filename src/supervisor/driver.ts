@@ -25,6 +25,7 @@ import { RawPayloads } from "./raw.ts";
 import { confirmTree, verify } from "./run-verification.ts";
 import { endWorker, sendPrompt, spawnWorker, sweep, teardown } from "./run-worker.ts";
 import { Snapshot } from "./snapshot.ts";
+import { LOOK_FOR_STOP_MS, takeStopRequest } from "./stop-request.ts";
 import { TextArtifacts } from "./text-artifacts.ts";
 
 export interface DriverOptions {
@@ -68,6 +69,7 @@ export class Driver implements DriverPort {
   /** Aborted by a stop or a pause; a new one when the task goes on. */
   #stop = new AbortController();
   #logFault: string | null = null;
+  #cancelLook: () => void = () => undefined;
   readonly #onUpdate: DriverOptions["onUpdate"];
   readonly #onReleased: DriverOptions["onReleased"];
   /** Events that came while another one was being stepped. */
@@ -100,6 +102,8 @@ export class Driver implements DriverPort {
     });
     this.#gate = createGateKeeper(this, this.policy, facts);
     this.#snapshot = new Snapshot(this);
+    takeStopRequest(this.task.paths); // meant for an owner before us
+    this.#lookForStop();
   }
 
   /** Set while and after the driver lets go of its task; resolves when the locks are free. */
@@ -166,6 +170,21 @@ export class Driver implements DriverPort {
     await this.release("quit");
   }
 
+  #lookForStop(): void {
+    this.#cancelLook = this.deps.clock.setTimer(
+      LOOK_FOR_STOP_MS,
+      () => {
+        const asked = takeStopRequest(this.task.paths);
+        if (asked) {
+          const reason = this.redactor.text(asked.reason);
+          this.record({ type: "stop.requested", data: { by: "person", kind: asked.kind, reason, end: "stopped" } });
+        }
+        if (!this.#letGo) this.#lookForStop();
+      },
+      { background: true },
+    );
+  }
+
   async #effectsOver(): Promise<void> {
     while (this.#effects.size > 0) await Promise.allSettled([...this.#effects]);
   }
@@ -183,6 +202,7 @@ export class Driver implements DriverPort {
   }
 
   async #close(): Promise<void> {
+    this.#cancelLook();
     this.#timer?.cancel();
     this.#timer = null;
     await this.#snapshot.close();

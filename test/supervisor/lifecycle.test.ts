@@ -284,3 +284,15 @@ describe("incidents", () => {
     await assertNoneLeft(stage.lab.mark, 5_000);
   });
 });
+
+test("a stop from another Pi is done by the one that drives the task, with proof", async (t) => {
+  const first = await openStage(t, { steps: BUSY });
+  const taskId = await first.start();
+  await first.when(taskId, (view) => view.state === "running", "a turn");
+  const second = await openStage(t, { lab: first.lab, cwd: first.cwd, scenario: "obedient" });
+  const seen = await second.view(taskId);
+  assert.equal(seen.owner?.alive, true);
+  const stopped = await second.supervisor.kill(taskId);
+  assert.deepEqual([stopped.ok, stopped.ok && stopped.state], [true, "stopped"], JSON.stringify(stopped));
+  await assertNoneLeft(first.lab.mark, 1_000);
+});

@@ -3,11 +3,13 @@ import { isTerminal, type StateName, stateName } from "../../core/machine/projec
 import { failure, type Result } from "../../core/result.ts";
 import type { StopFailure } from "../api.ts";
 import type { Driver } from "../driver.ts";
-import { logFull, notOwned, type Scope } from "../scope.ts";
+import { logFull, type Scope } from "../scope.ts";
+import { requestStop } from "../stop-request.ts";
 import { stopCommand } from "../view.ts";
 
 /** How long an answer waits for the proof (ms); the stop itself goes on after it. */
 const WAIT_MS = 9_000;
+const LOOK_MS = 100;
 
 type StopAnswer = Result<{ state: StateName }> | StopFailure;
 
@@ -24,11 +26,36 @@ export async function stopTask(
   if (!view.ok) return view;
   const { state, owner } = view.task;
   if (isTerminal(state) && state !== "failed_to_stop") return { ok: true, state };
-  if (owner?.alive) return notOwned(view.task);
+  if (owner?.alive) return stopElsewhere(scope, taskId, kind, reason);
   const claimed = await scope.claim(taskId, "stop");
   if (!claimed.ok) return claimed;
   claimed.driver.record(claimed.claim);
   return stopDriver(claimed.driver, kind, reason);
+}
+
+/** Asks the Pi that drives the task, and waits for what its record says. */
+async function stopElsewhere(
+  scope: Scope,
+  taskId: string,
+  kind: "graceful" | "now",
+  reason: string,
+): Promise<StopAnswer> {
+  const { clock, layout } = scope.deps;
+  const asked = requestStop(layout.task(taskId), { kind, reason });
+  if (!asked.ok) return asked;
+  const end = clock.mono() + WAIT_MS;
+  for (;;) {
+    const view = scope.view(taskId);
+    if (!view.ok) return view;
+    const { state, owner, remaining } = view.task;
+    if (state === "completed" || state === "failed" || state === "stopped") return { ok: true, state };
+    if (owner?.alive !== true) return stopTask(scope, taskId, kind, reason);
+    if (state === "failed_to_stop" || clock.mono() >= end) {
+      const message = `Task ${taskId} is driven by process ${owner.pid}, which has not proven the stop yet; \`/supervise status ${taskId}\` shows when it has.`;
+      return { ok: false, reason: "failed-to-stop", message, state, remaining };
+    }
+    await new Promise<void>((done) => clock.setTimer(LOOK_MS, done));
+  }
 }
 
 async function stopDriver(driver: Driver, kind: "graceful" | "now", reason: string): Promise<StopAnswer> {
