@@ -23,6 +23,11 @@ export type Fact =
   | { fact: "signal"; signal: string }
   | { fact: "child"; what: string; pid: number }
   | { fact: "note"; [key: string]: unknown }
+  /* Of the scenario `session`: what it was told, what it asked for and got, and a second process in one session. */
+  | { fact: "prompt"; sessionId: string; promptId: string; text: string; pid: number }
+  | { fact: "call"; name: string; callId: string; toolUseId: string; pid: number }
+  | { fact: "answered"; name: string; callId: string; toolUseId: string; said: string; pid: number }
+  | { fact: "overlap"; sessionId: string; pid: number; other: number }
   | { fact: "exit"; code: number };
 
 export interface Fake {

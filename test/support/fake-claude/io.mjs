@@ -93,8 +93,7 @@ export class FakeClaude {
     });
   }
 
-  toolUse(name, input, more = {}) {
-    const id = `toolu_${++this.#toolUses}`;
+  toolUse(name, input, { id = `toolu_${++this.#toolUses}`, ...more } = {}) {
     const content = [{ type: "tool_use", id, name, input }];
     this.message({
       type: "assistant",

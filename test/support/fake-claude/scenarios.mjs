@@ -1,4 +1,5 @@
 import { closeSync } from "node:fs";
+import { session } from "./session.mjs";
 
 /** The scenarios by name. Case ids are those of the project's failure list. */
 
@@ -305,6 +306,7 @@ export const scenarios = {
   oddHandshake,
   parent,
   rawControl,
+  session,
   silent,
   strict,
   stubborn,
