@@ -135,10 +135,10 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
       case "exited": {
         const stderrTail = preview(redactor.text(event.stderrTail.trim()), 500);
         const tail = stderrTail === "" ? {} : { stderrTail };
-        const exitReason = exitReasonOf(port);
         port.exited = port.worker;
         port.worker = null;
         if (port.state.spec?.transport === "process-pipe" && event.code === 0) endOfPipe(port);
+        const exitReason = exitReasonOf(port);
         put({ type: "worker.exited", data: { code: event.code, signal: event.signal, exitReason, ...tail } });
         return;
       }

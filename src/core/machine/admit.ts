@@ -1,5 +1,6 @@
 /** Which of a person's commands a state takes. A refusal names why, and the command that is right instead. */
 import { type Failure, failure } from "../result.ts";
+import { hasLostItsPipe } from "./hold.ts";
 import { stateName } from "./project.ts";
 import { MAX_QUEUED_PROMPTS } from "./prompts.ts";
 import type { RequestState, TaskState } from "./state.ts";
@@ -53,16 +54,17 @@ function recoverRefusal(state: TaskState): Failure | null {
   const name = stateName(state);
   if (name === "failed_to_stop")
     return failure("remaining", `Something of task ${id} may still run; run \`/supervise stop ${id}\` again first.`);
-  if (name === "stopping") return failure("stopping", `Task ${id} is being stopped; recover it when that is done.`);
+  if (name === "stopping")
+    return failure("stopping", `Task ${id} is under a stop; \`/supervise stop ${id}\` ends it, then recover it.`);
   if (state.hold?.fault)
     return failure(
       "fault",
       `Automation of task ${id} is off after a fault (${state.hold.reason}): ${state.hold.message} Read \`/supervise report ${id}\`, then \`/supervise resume ${id} --fault ${state.hold.reason}\`.`,
     );
-  if (state.spec?.transport === "process-pipe")
+  if (state.spec?.transport === "process-pipe" && state.prompts.goalGiven)
     return failure(
       "no-capability",
-      `Task ${id} ran by process-pipe, whose session can't be resumed; start a new task.`,
+      `Task ${id} ran by process-pipe, whose session can't be resumed. ${hasLostItsPipe(state) ? `Look at the workspace, then \`/supervise verify ${id}\` or \`/supervise stop ${id}\`.` : "Start a new task."}`,
     );
   return null;
 }

@@ -77,10 +77,19 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
       return put("claude-changed", event.data.message);
     case "fault.cleared":
       return state.hold?.fault && state.hold.reason === event.data.fault ? { ...state, hold: null } : state;
+    case "owner.claimed":
+      return event.data.why === "recover" && hasLostItsPipe(state)
+        ? put(
+            "no-capability",
+            "Its process-pipe worker is gone, and its session can't be resumed. Verify it, or stop it.",
+          )
+        : state;
     case "prompt.queued":
     case "verify.requested":
     case "request.answered":
     case "task.recovering": {
+      if (event.type === "task.recovering" && state.prompts.doubtful !== null)
+        return put("message-doubtful", inDoubt(state.prompts.doubtful));
       const asked = event.type === "request.answered" ? state.requests[event.data.requestId] : undefined;
       if (
         event.type === "request.answered" &&
@@ -95,6 +104,15 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
     default:
       return state;
   }
+}
+
+/** A process-pipe worker takes one message: when it is gone with it, only a person can say what comes next. */
+export function hasLostItsPipe({ spec, prompts, ended, stop }: TaskState): boolean {
+  return spec?.transport === "process-pipe" && prompts.goalGiven && ended.kind === "no" && stop.kind === "none";
+}
+
+function inDoubt(text: string): string {
+  return `Your message ${JSON.stringify(text)} was under way when the worker was lost; Claude may have it or not. Send it again, or tell Claude to go on.`;
 }
 
 function repeated(toolName: string): string {

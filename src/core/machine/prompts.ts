@@ -3,10 +3,11 @@
  * person's messages queue up; one is sent at each idle point.
  */
 import type { EventMap, TaskEvent } from "../events.ts";
-import type { TaskState } from "./state.ts";
+import type { OpenPrompt, TaskState } from "./state.ts";
 
 /** More waiting messages than this are refused at the command. */
 export const MAX_QUEUED_PROMPTS = 20;
+const SHOWN_CHARS = 200;
 
 export function prompts(state: TaskState, event: TaskEvent): TaskState {
   const { prompts: p } = state;
@@ -17,15 +18,23 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
       const quarantined = p.quarantined && !fresh;
       return {
         ...state,
-        prompts: { ...p, goalGiven, goOn: resume, open: null, sinceResume: resume ? 0 : null, quarantined },
+        prompts: {
+          ...p,
+          goalGiven,
+          goOn: resume,
+          open: null,
+          doubtful: fresh ? null : inDoubt(p.open),
+          sinceResume: resume ? 0 : null,
+          quarantined,
+        },
       };
     }
     case "prompt.queued": {
       const { promptId, source, text, redacted } = event.data;
-      return { ...state, prompts: { ...p, queue: [...p.queue, { promptId, source, text, redacted }] } };
+      return { ...state, prompts: { ...p, queue: [...p.queue, { promptId, source, text, redacted }], doubtful: null } };
     }
     case "prompt.intent": {
-      const { promptId, source } = event.data;
+      const { promptId, source, text } = event.data;
       return {
         ...state,
         prompts: {
@@ -33,7 +42,7 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
           goalGiven: p.goalGiven || source === "goal",
           goOn: false,
           queue: p.queue.filter((queued) => queued.promptId !== promptId),
-          open: { promptId, source, phase: "intent" },
+          open: { promptId, source, text: text.slice(0, SHOWN_CHARS), phase: "intent" },
         },
       };
     }
@@ -60,6 +69,14 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
     default:
       return state;
   }
+}
+
+/**
+ * What was begun and never acknowledged may or may not have arrived (invariant 9: it is not sent again). Our own words
+ * lose nothing by it: the next turn and the next verification bring them up anew.
+ */
+function inDoubt(open: OpenPrompt | null): string | null {
+  return open?.source === "person" && open.phase !== "acknowledged" ? open.text : null;
 }
 
 /**

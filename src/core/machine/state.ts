@@ -64,6 +64,8 @@ export interface QueuedPrompt {
 export interface OpenPrompt {
   promptId: string;
   source: PromptSource;
+  /** Its beginning, redacted, for whoever has to be asked about it. */
+  text: string;
   phase: "intent" | "written" | "acknowledged";
 }
 
@@ -74,6 +76,8 @@ export interface PromptsState {
   goOn: boolean;
   queue: QueuedPrompt[];
   open: OpenPrompt | null;
+  /** A person's message of which nobody knows whether Claude got it: the worker was gone before it said so. */
+  doubtful: string | null;
   sent: number;
   /** Results since the session was last resumed; null in a session that never was. */
   sinceResume: number | null;
@@ -260,7 +264,16 @@ export function initialState(taskId: string): TaskState {
     resources: [],
     turn: { kind: "none" },
     background: [],
-    prompts: { goalGiven: false, goOn: false, queue: [], open: null, sent: 0, sinceResume: null, quarantined: false },
+    prompts: {
+      goalGiven: false,
+      goOn: false,
+      queue: [],
+      open: null,
+      doubtful: null,
+      sent: 0,
+      sinceResume: null,
+      quarantined: false,
+    },
     requests: {},
     tools: {},
     progressMono: 0,

@@ -20,7 +20,7 @@ import { counters } from "./counters.ts";
 import { deadlines } from "./deadlines.ts";
 import type { Effect } from "./effects.ts";
 import { ended } from "./ended.ts";
-import { hold, roundsUsedUp } from "./hold.ts";
+import { hasLostItsPipe, hold, roundsUsedUp } from "./hold.ts";
 import { arrivesLate } from "./late.ts";
 import { owner } from "./owner.ts";
 import { prompts } from "./prompts.ts";
@@ -178,6 +178,11 @@ function answer(before: TaskState, after: TaskState, event: TaskEvent): Effect[]
       return after.stop.kind === "requested" ? [teardown(after)] : [];
     case "stop.requested":
       return after.stop.kind === "requested" ? [teardown(after)] : [];
+    case "owner.claimed":
+      /* Nothing else follows for such a task that would look after what the old worker left. */
+      return event.data.why === "recover" && hasLostItsPipe(after) && after.resources.length > 0
+        ? [{ kind: "sweep" }]
+        : [];
     case "task.recovering":
       return after.stop.kind === "none" && after.resources.length > 0 ? [{ kind: "sweep" }] : [];
     case "pause.requested":

@@ -52,7 +52,7 @@ export function turn(state: TaskState, event: TaskEvent): TaskState {
       return over ? to({ kind: "idle", mono }) : state;
     }
     case "worker.exited":
-      return present.kind === "waiting" ? { ...state, background: [] } : { ...to({ kind: "none" }), background: [] };
+      return endsWithIt(state) ? { ...to({ kind: "none" }), background: [] } : { ...state, background: [] };
     case "task.recovering":
     case "worker.start-failed":
     case "stop.proven":
@@ -60,6 +60,12 @@ export function turn(state: TaskState, event: TaskEvent): TaskState {
     default:
       return state;
   }
+}
+
+/** A worker that may leave at this point (a wait for the service, the one turn of process-pipe) takes no turn with it. */
+function endsWithIt({ turn: t, worker: w }: TaskState): boolean {
+  const exhausted = w.kind === "gone" && w.why === "exhausted";
+  return !(t.kind === "waiting" || (t.kind === "idle" && exhausted));
 }
 
 /** A turn that begins by itself (after background work, or on resume with a deferred call) starts from here. */

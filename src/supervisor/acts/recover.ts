@@ -4,6 +4,7 @@ import type { EventDraft } from "../../core/events.ts";
 import { refusal } from "../../core/machine/admit.ts";
 import { wallLeft } from "../../core/machine/budgets.ts";
 import { hasProcess } from "../../core/machine/control.ts";
+import { hasLostItsPipe } from "../../core/machine/hold.ts";
 import { type StateName, stateName } from "../../core/machine/project.ts";
 import type { TaskState } from "../../core/machine/state.ts";
 import { type Failure, failure, type Result } from "../../core/result.ts";
@@ -39,9 +40,10 @@ export async function recoverTask(
   const claimed = await scope.claim(taskId, "recover");
   if (!claimed.ok) return claimed;
   const { driver, claim } = claimed;
+  const before = driver.state.seq;
   const answer = await goOn(scope, driver, options, [claim]);
-  /* Refused before anything was recorded: the task is as it was, and nobody's. */
-  if (!answer.ok && driver.state.owner.kind === "none") await driver.release("failed");
+  /* Refused before the claim was recorded: the task is as it was, and nobody's. */
+  if (!answer.ok && driver.state.seq === before) await driver.release("failed");
   return answer;
 }
 
@@ -64,7 +66,11 @@ async function goOn(
     cleared.push({ type: "fault.cleared", data: { fault: options.fault } });
   }
   const refused = refusal(cleared.length > 0 ? { ...state, hold: null } : state, "recover");
-  if (refused) return refused;
+  if (refused) {
+    /* The task can't go on by itself, but from here its person can have it verified or stopped. */
+    if (refused.reason === "no-capability" && hasLostItsPipe(state)) driver.record(...claim);
+    return refused;
+  }
   if (state.control.kind === "supervised" && hasProcess(state) && claim.length === 0) return live(taskId);
   if (!spec) return failure("log-damaged", `The log of task ${taskId} does not begin with its creation.`);
   if (wallLeft(state) + (options.extendMs ?? 0) <= 0) {
