@@ -23,6 +23,11 @@ export function refusal(state: TaskState, command: PersonCommand): Failure | nul
   if (name === "stopping") return failure("stopping", `Task ${id} is being stopped.`);
   if (name === "paused" && command !== "pause")
     return failure("paused", `Task ${id} is paused; \`/supervise resume ${id}\` goes on with it.`);
+  if (command === "pause" && state.spec?.transport === "process-pipe")
+    return failure(
+      "no-capability",
+      `Task ${id} runs by process-pipe, whose session can't be resumed: let it end, or stop it.`,
+    );
   if (command === "send") {
     if (state.spec?.transport === "process-pipe")
       return failure(
