@@ -144,11 +144,12 @@ export function createDecisionWorker(options: DecisionWorkerOptions): DecisionWo
       if (mine.failures >= MAX_FAILURES) renew();
       return;
     }
-    const verdict = judge(prompt.asked, turn.calls);
+    const calls = turn.calls.map((call) => ({ name: call.name, arguments: redacted(call.arguments, redactor) }));
+    const verdict = judge(prompt.asked, calls);
     mine.failures = 0;
     mine.isOpenEnded = verdict.decision === "unavailable";
     decisions += 1;
-    give(clean(verdict, redactor), turn.usd);
+    give(verdict, turn.usd);
     if (isFull(session, turn)) renew();
   }
 
@@ -220,23 +221,16 @@ function isFull(session: DecisionSession, turn: DecisionTurn): boolean {
   return (turn.contextTokens ?? 0) > max;
 }
 
-/** The decider may repeat what it was shown; and what it says goes to the log, to people and to the worker. */
-function clean(verdict: Verdict, redactor: Redactor): Verdict {
-  const reason = redactor.text(verdict.reason);
-  switch (verdict.decision) {
-    case "answer": {
-      const answers = Object.entries(verdict.answers).map(([question, text]) => [question, redactor.text(text)]);
-      return { ...verdict, reason, answers: Object.fromEntries(answers) as Record<string, string> };
-    }
-    case "continue":
-      return {
-        ...verdict,
-        reason,
-        ...(verdict.message === undefined ? {} : { message: redactor.text(verdict.message) }),
-      };
-    default:
-      return { ...verdict, reason };
-  }
+/**
+ * The decider may repeat what it was shown, and what it says goes to the log, to people and to the worker. Redacted whole,
+ * before anything is cut: half a secret would no longer be known. Names of fields stay and count for nothing: a question's
+ * text is one ("Which password rule?").
+ */
+function redacted(value: unknown, redactor: Redactor, depth = 0): unknown {
+  if (typeof value === "string") return redactor.text(value);
+  if (typeof value !== "object" || value === null || depth > 3) return undefined;
+  if (Array.isArray(value)) return value.map((entry: unknown) => redacted(entry, redactor, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redacted(entry, redactor, depth + 1)]));
 }
 
 function messageOf(error: unknown): string {

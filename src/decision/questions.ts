@@ -7,10 +7,13 @@ export interface AskedQuestion {
   multiSelect: boolean;
 }
 
+/** Claude asks at most four at once; more than this is no question that a prompt could show. */
+const MAX_QUESTIONS = 16;
+
 /** The questions that can be read; `[]` when there is none, and then no answer is possible. */
 export function askedQuestions(input: unknown): AskedQuestion[] {
   const list = fieldOf(input, "questions");
-  if (!Array.isArray(list)) return [];
+  if (!Array.isArray(list) || list.length > MAX_QUESTIONS) return [];
   return list.flatMap((entry: unknown) => {
     const question = textOf(entry, "question");
     if (question === undefined) return [];
