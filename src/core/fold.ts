@@ -51,6 +51,7 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "gate.not-run",
   "gate.incident",
   "request.answered",
+  "request.deferring",
   "request.replied",
   "request.cancelled",
   "tool.use",

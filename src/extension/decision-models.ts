@@ -65,9 +65,10 @@ function namedModel({ registry }: ModelSource, wanted: string): Result<{ model: 
   const withLogin = same.filter((model) => registry.hasConfiguredAuth(model));
   const [only, ...others] = withLogin.length > 0 ? withLogin : same;
   if (only !== undefined && others.length === 0) return { ok: true, model: only };
-  const known = (same.length > 0 ? same : registry.getAvailable())
-    .slice(0, 5)
-    .map((one) => `${one.provider}/${one.id}`);
+  const provider = slash > 0 ? wanted.slice(0, slash) : undefined;
+  const available = registry.getAvailable();
+  const near = same.length > 0 ? same : available.filter((model) => model.provider === provider);
+  const known = (near.length > 0 ? near : available).slice(0, 5).map((one) => `${one.provider}/${one.id}`);
   return failure(
     "no-model",
     `Pi knows no model ${JSON.stringify(wanted.slice(0, 100))}. Give --decision-model provider/id${known.length > 0 ? `, for instance ${known.join(", ")}` : ""}.`,

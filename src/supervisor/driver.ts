@@ -8,6 +8,7 @@ import type { WorkerAdapter } from "../core/contracts/worker.ts";
 import type { EventDraft, EventMap, EventType, StoredEvent, TaskEvent } from "../core/events.ts";
 import { foldOne } from "../core/fold.ts";
 import { deadlines } from "../core/machine/deadlines.ts";
+import { deferralPlan } from "../core/machine/deferral.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import { stateName } from "../core/machine/project.ts";
 import type { TaskState } from "../core/machine/state.ts";
@@ -42,6 +43,9 @@ export interface DriverOptions {
 
 /** How long a quit waits for what is under way: the end of a verification, the proof that nothing is left (ms). */
 const QUIT_EFFECTS_MS = 2_000;
+
+/** Claude confirms a deferral within a tenth of a second (2.1.268). */
+const QUIT_DEFERRAL_MS = 1_500;
 
 /** Records that may be lost on a full disk: nothing is decided by them. */
 const EXPENDABLE: ReadonlySet<EventType> = new Set<EventType>([
@@ -156,9 +160,21 @@ export class Driver implements DriverPort {
     });
   }
 
+  /** Makes what waits for a person durable, and gives Claude a moment to confirm it. */
+  async deferRequests(ms: number): Promise<void> {
+    const plan =
+      this.worker?.capabilities.defer === true && this.state.worker.kind === "live" ? deferralPlan(this.state) : [];
+    if (plan.length === 0) return;
+    this.record(...plan);
+    const settled = ({ requests }: TaskState): boolean =>
+      Object.values(requests).every((one) => one.deferral !== "asked");
+    await this.until(settled, AbortSignal.timeout(ms));
+  }
+
   /** Lets go of the task on Pi's quit: from here on nothing follows from anything; the state stays where it is. */
   async quit(exitMs: number): Promise<void> {
     if (this.#letGo) return this.#letGo;
+    await this.deferRequests(QUIT_DEFERRAL_MS);
     this.record({ type: "owner.released", data: { why: "quit" } });
     this.#stop.abort();
     if (this.worker && this.state.stop.kind === "none") {

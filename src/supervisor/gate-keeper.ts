@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { PolicyContext, PolicyDecision, ToolCall } from "../core/contracts/policy.ts";
 import type { GateReply, WorkerEvent } from "../core/contracts/worker.ts";
 import type { EventMap } from "../core/events.ts";
+import { deferredFor } from "../core/machine/deferral.ts";
 import { isLate } from "../core/machine/late.ts";
 import type { RequestKind } from "../core/machine/state.ts";
 import { judge, normalizeAsk } from "../policy/index.ts";
@@ -43,6 +44,8 @@ export function createGateKeeper(port: DriverPort, context: PolicyContext, facts
     decision: PolicyDecision,
   ): void => {
     const late = isLate(port.state, "gate.verdict");
+    /* A deferred call that Claude asks again keeps its id, and with it the answer that it may have by now. */
+    const deferred = deferredFor(port.state, event.toolUseId);
     const waits = !late && (decision.verdict === "review" || decision.verdict === "person");
     const data: EventMap["gate.verdict"] = {
       callId: event.callId,
@@ -57,7 +60,9 @@ export function createGateKeeper(port: DriverPort, context: PolicyContext, facts
       cwd: port.redactor.text(event.cwd),
       ...(event.agentId === undefined ? {} : { agentId: event.agentId }),
       ask: askHash({ toolName: event.toolName, input: event.input, cwd: event.cwd }),
-      ...(waits ? { requestId: port.deps.ids.requestId(), kind: KINDS[event.toolName] ?? "tool" } : {}),
+      ...(waits
+        ? { requestId: deferred?.requestId ?? port.deps.ids.requestId(), kind: KINDS[event.toolName] ?? "tool" }
+        : {}),
       ...(late ? { late: true } : {}),
     };
     if (waits) port.raw.keepInput(event.callId, event.input);
@@ -104,7 +109,7 @@ async function send(
   requestId: string | null,
   reply: GateReply,
 ): Promise<void> {
-  if (requestId !== null && reply.decision !== "deny") {
+  if (reply.decision === "defer" || (requestId !== null && reply.decision !== "deny")) {
     const synced = await port.synced();
     if (!synced.ok) {
       reply = {

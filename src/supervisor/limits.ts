@@ -38,6 +38,7 @@ export function limitsOf(input: StartInput, settings: Settings): Result<{ limits
       ...DEFAULT_LIMITS,
       quietMs,
       toolQuietMs: Math.max(quietMs, DEFAULT_LIMITS.toolQuietMs),
+      patienceMs: settings.patience,
       wallMs: settings.timeout,
       maxRounds: settings.maxRounds,
       ...(settings.maxTurns === undefined ? {} : { maxTurns: settings.maxTurns }),

@@ -3,7 +3,8 @@ import type { StoredEvent } from "../core/events.ts";
 import { isTerminal, stateName } from "../core/machine/project.ts";
 import { initialState } from "../core/machine/state.ts";
 import { failure, type Result } from "../core/result.ts";
-import { readEvents, verifyLog } from "../store/log-reader.ts";
+import { isTaskId } from "../platform/ids.ts";
+import { readEvents, tailOfLog, verifyLog } from "../store/log-reader.ts";
 import { discard, prune } from "./acts/discard.ts";
 import { answerRequest, sendMessage } from "./acts/messages.ts";
 import { type RecoverOptions, recoverTask } from "./acts/recover.ts";
@@ -17,7 +18,15 @@ import { checkPolicy, showPolicy } from "./policy-view.ts";
 import { Scope } from "./scope.ts";
 import { stateHash } from "./snapshot.ts";
 import { startTask } from "./start.ts";
-import { foldLog, type ListedRow, listRows, readSnapshot, rowOf, viewOfStored } from "./stored-task.ts";
+import {
+  foldLog,
+  type ListedRow,
+  listRows,
+  presentSnapshot,
+  readSnapshot,
+  rowOf,
+  viewOfStored,
+} from "./stored-task.ts";
 import { stopCommand } from "./view.ts";
 
 /** Most records that one `log` answer carries. */
@@ -52,7 +61,7 @@ export class LocalSupervisor implements Supervisor {
   }
 
   async status(taskId: string): Promise<Result<{ task: TaskView }>> {
-    return this.#scope.view(taskId);
+    return this.#scope.look(taskId);
   }
 
   async defaultTask(): Promise<string | null> {
@@ -126,11 +135,12 @@ export class LocalSupervisor implements Supervisor {
 
   async log(taskId: string, options: { since?: number; limit: number }) {
     const { layout } = this.#scope.deps;
-    const found = readSnapshot(layout, taskId);
+    const found = await presentSnapshot(layout, taskId);
     if (!found.ok) return found;
     const { log } = layout.task(taskId);
     const limit = Math.min(options.limit, MAX_LOG_EVENTS);
-    const lastSeq = this.#scope.drivers.get(taskId)?.task.log.seq ?? found.record.seq;
+    const end = tailOfLog(log, taskId);
+    const lastSeq = (end.ok ? end.tail.last?.seq : undefined) ?? found.record.seq;
     const from = options.since ?? Math.max(1, lastSeq - limit + 1);
     const events: StoredEvent[] = [];
     for await (const item of readEvents(log, taskId, { from, to: from + limit - 1 })) {
@@ -146,14 +156,14 @@ export class LocalSupervisor implements Supervisor {
     onEvent: (event: StoredEvent) => void,
     signal: AbortSignal,
   ): Promise<Result> {
-    const found = readSnapshot(this.#scope.deps.layout, taskId);
+    const found = await presentSnapshot(this.#scope.deps.layout, taskId);
     return found.ok ? followLog(this.#scope.deps, taskId, since, onEvent, signal) : found;
   }
 
   async verifyLog(taskId: string) {
     const { layout } = this.#scope.deps;
-    const found = readSnapshot(layout, taskId);
-    if (!found.ok) return found;
+    const found = await presentSnapshot(layout, taskId);
+    if (!found.ok && found.reason === "no-task") return found;
     const checked = await verifyLog(layout.task(taskId).log, taskId);
     return checked.ok ? { ok: true as const, records: checked.records, bytes: checked.bytes } : checked;
   }
@@ -161,12 +171,16 @@ export class LocalSupervisor implements Supervisor {
   async replay(taskId: string, to?: number) {
     const { layout } = this.#scope.deps;
     const found = readSnapshot(layout, taskId);
-    if (!found.ok) return found;
-    const { record } = found;
-    const folded = await foldLog(layout.task(taskId).log, taskId, to ?? record.seq);
-    if (!folded.ok) return folded;
+    if (!found.ok && !isTaskId(taskId)) return found;
+    const folded = await foldLog(layout.task(taskId).log, taskId, to ?? (found.ok ? found.record.seq : undefined));
+    if (!folded.ok) return found.ok || found.reason !== "no-task" ? folded : found;
     const { state } = folded;
     const name = stateName(state);
+    if (!found.ok) {
+      const differences = [`the record can't be read: ${found.message}`];
+      return { ok: true as const, state: name, matches: false, seq: state.seq, differences };
+    }
+    const { record } = found;
     if (to !== undefined && to !== record.seq) {
       return {
         ok: true as const,
@@ -185,7 +199,7 @@ export class LocalSupervisor implements Supervisor {
   }
 
   async history(taskId: string) {
-    const found = this.#scope.view(taskId);
+    const found = await this.#scope.look(taskId);
     if (!found.ok) return found;
     const events: StoredEvent[] = [];
     for await (const item of readEvents(this.#scope.deps.layout.task(taskId).log, taskId)) {
@@ -206,7 +220,7 @@ export class LocalSupervisor implements Supervisor {
   async settled(taskId: string): Promise<TaskView> {
     const driver = this.#scope.drivers.get(taskId);
     if (driver) await driver.until(isSettled, new AbortController().signal);
-    const view = this.#scope.view(taskId);
+    const view = await this.#scope.look(taskId);
     if (!view.ok) throw new Error(view.message);
     return view.task;
   }

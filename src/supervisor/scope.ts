@@ -11,7 +11,7 @@ import type { TaskUpdate, TaskView } from "./api.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { Driver } from "./driver.ts";
 import { ownerIdentity } from "./start.ts";
-import { foldLog, readSnapshot, viewOfStored } from "./stored-task.ts";
+import { foldLog, presentSnapshot, readSnapshot, viewOfStored } from "./stored-task.ts";
 import { viewOf } from "./view.ts";
 
 export class Scope {
@@ -54,7 +54,15 @@ export class Scope {
     return driver ? viewOf(driver.state, driver.task.paths.log, this.deps.clock.mono()) : null;
   }
 
-  /** Live from memory, else from disk. Reasons: those of `readSnapshot`. */
+  /** Live from memory, else as the log has it. Reasons: those of `presentSnapshot`. */
+  async look(taskId: string): Promise<Result<{ task: TaskView }>> {
+    const live = this.liveView(taskId);
+    if (live) return { ok: true, task: live };
+    const read = await presentSnapshot(this.deps.layout, taskId);
+    return read.ok ? { ok: true, task: viewOfStored(read.record) } : read;
+  }
+
+  /** Live from memory, else from the record, which is up to a second late. Reasons: those of `readSnapshot`. */
   view(taskId: string): Result<{ task: TaskView }> {
     const live = this.liveView(taskId);
     if (live) return { ok: true, task: live };
@@ -66,7 +74,7 @@ export class Scope {
   async owned(taskId: string, command: PersonCommand): Promise<Result<{ driver: Driver }>> {
     const driver = await this.driver(taskId);
     if (!driver) {
-      const view = this.view(taskId);
+      const view = await this.look(taskId);
       return view.ok ? notOwned(view.task) : view;
     }
     const refused = refusal(driver.state, command);

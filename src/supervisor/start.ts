@@ -183,9 +183,6 @@ async function startIn(
   }
   const notices = [
     ...notes,
-    ...(origins.patience === "flag"
-      ? ["--patience has no effect yet: a question waits for you as long as this Pi runs."]
-      : []),
     ...(worktree === undefined
       ? []
       : [`The task works in ${worktree.path}, on the branch ${worktree.branch}; both stay when it is over.`]),

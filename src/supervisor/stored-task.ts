@@ -7,12 +7,12 @@ import { failure, type Result } from "../core/result.ts";
 import { isTaskId } from "../platform/ids.ts";
 import { isAlive } from "../platform/process/index.ts";
 import type { StateLayout } from "../store/layout.ts";
-import { readEvents } from "../store/log-reader.ts";
+import { readEvents, tailOfLog } from "../store/log-reader.ts";
 import type { Summary } from "../store/task-index.ts";
 import { listTasks } from "../store/task-list.ts";
 import { readTask } from "../store/task-store.ts";
 import type { TaskRow, TaskView } from "./api.ts";
-import type { Snapshotted } from "./snapshot.ts";
+import { type Snapshotted, snapshotOf } from "./snapshot.ts";
 
 /** The record of a task, judged; reasons `no-task`, `bad-id`, and those of the record. */
 export function readSnapshot(layout: StateLayout, taskId: string): Result<{ record: Snapshotted }> {
@@ -28,6 +28,26 @@ export function readSnapshot(layout: StateLayout, taskId: string): Result<{ reco
   if (!isSnapshot(record))
     return failure("record-malformed", `The record of task ${taskId} is not one of ours; replay it from its log.`);
   return { ok: true, record };
+}
+
+/** Largest log that is folded only to know more than its record says (bytes); about a second's work. */
+const MOST_FOLDED_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The record as its log has it. `task.json` is up to a second late: after a crash, where its owner is gone and the log
+ * goes further, or where it can't be read at all, it is made from the log instead. Nothing is written. Reasons: those of
+ * `readSnapshot`, when the log does not help either.
+ */
+export async function presentSnapshot(layout: StateLayout, taskId: string): Promise<Result<{ record: Snapshotted }>> {
+  const read = readSnapshot(layout, taskId);
+  if (!isTaskId(taskId) || (read.ok && ownerAlive(read.record))) return read;
+  const { log } = layout.task(taskId);
+  const found = tailOfLog(log, taskId);
+  if (!found.ok || found.tail.last === undefined) return read;
+  const { last, end } = found.tail;
+  if (read.ok && (last.seq <= read.record.seq || end > MOST_FOLDED_BYTES)) return read;
+  const folded = await foldLog(log, taskId);
+  return folded.ok && folded.state.spec !== null ? { ok: true, record: snapshotOf(folded.state, log) } : read;
 }
 
 export function noTask(taskId: string) {
@@ -91,7 +111,23 @@ export async function listRows(layout: StateLayout): Promise<ListedRow[]> {
     };
   });
   const faulty = list.faulty.map(({ taskId, fault }) => unreadable(taskId, fault.message));
-  return [...rows, ...faulty].sort((a, b) => (a.taskId < b.taskId ? 1 : -1));
+  const sorted = [...rows, ...faulty].sort((a, b) => (a.taskId < b.taskId ? 1 : -1));
+  return withPresent(layout, sorted);
+}
+
+/** Rows that are held against their logs, the newest first: each costs a look at a file, a crashed one its whole log. */
+const MOST_CHECKED = 50;
+
+/** What its last owner could not write into the record any more: the newest rows without an owner say what the log says. */
+async function withPresent(layout: StateLayout, rows: ListedRow[]): Promise<ListedRow[]> {
+  const present = new Map<string, ListedRow>();
+  for (const row of rows.filter(({ recoverable }) => recoverable).slice(0, MOST_CHECKED)) {
+    const read = await presentSnapshot(layout, row.taskId);
+    if (!read.ok) continue;
+    const view = viewOfStored(read.record);
+    present.set(row.taskId, { ...rowOf(view), requests: view.requests.length });
+  }
+  return rows.map((row) => present.get(row.taskId) ?? row);
 }
 
 export function rowOf(view: TaskView): TaskRow {

@@ -1,6 +1,7 @@
 /** A task as people and outside tests see it: a projection of the state, complete enough to answer from disk. */
 import { costUsd } from "../core/machine/budgets.ts";
 import { deadlines } from "../core/machine/deadlines.ts";
+import { isDeferred } from "../core/machine/deferral.ts";
 import { isTerminal, stateName, waitsFor } from "../core/machine/project.ts";
 import { pendingRequests } from "../core/machine/requests.ts";
 import type { RequestState, TaskState } from "../core/machine/state.ts";
@@ -79,7 +80,7 @@ export function requestView(taskId: string, request: RequestState): RequestView 
     loss,
     askedOf,
     since,
-    deferred: false,
+    deferred: isDeferred(request),
   };
 }
 

@@ -2,11 +2,12 @@
  * Every clock that runs for a task, derived from its state: the supervisor arms one timer for the nearest, and status
  * shows them all. Times are milliseconds on the owner's monotonic clock.
  */
+import { heldRequests } from "./deferral.ts";
 import { pendingRequests } from "./requests.ts";
 import type { TaskState } from "./state.ts";
 import { SETTLE_MS } from "./turn.ts";
 
-export type DeadlineName = "startup" | "retry" | "quiet" | "tool-cap" | "wall" | "settle" | "background";
+export type DeadlineName = "startup" | "retry" | "quiet" | "tool-cap" | "wall" | "patience" | "settle" | "background";
 
 export interface Deadline {
   name: DeadlineName;
@@ -49,6 +50,10 @@ export function deadlines(state: TaskState): Deadline[] {
     if (t.kind === "background")
       put("background", Math.max(t.mono, state.progressMono), limits.toolQuietMs, "background tasks");
     if (t.kind === "settling") put("settle", t.mono, SETTLE_MS, "the turn after background tasks");
+  }
+  const held = heldRequests(state);
+  if (w.kind === "live" && held.length > 0 && limits.patienceMs !== undefined) {
+    put("patience", Math.min(...held.map((request) => request.mono)), limits.patienceMs, "your answer");
   }
   put("wall", state.budgets.ownerMono - state.budgets.usedMs, limits.wallMs + state.budgets.extraMs, "the task");
   return list;

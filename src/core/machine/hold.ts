@@ -91,6 +91,12 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
       if (event.type === "task.recovering" && state.prompts.doubtful !== null)
         return put("message-doubtful", inDoubt(state.prompts.doubtful));
       const asked = event.type === "request.answered" ? state.requests[event.data.requestId] : undefined;
+      if (event.type === "request.answered" && event.data.by === "supervisor" && asked && asked.agentId !== null) {
+        return put(
+          "needs-person",
+          `A ${asked.toolName} call of a subagent needed a person, and could not wait: it was refused.`,
+        );
+      }
       if (
         event.type === "request.answered" &&
         event.data.decision === "deny" &&

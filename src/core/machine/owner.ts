@@ -1,5 +1,6 @@
 /** Who drives the task. A new owner finds nothing of the old one's process: what was under way is ambiguous, not running. */
 import type { TaskEvent } from "../events.ts";
+import { deferredOnly } from "./requests.ts";
 import type { TaskState } from "./state.ts";
 
 export function owner(state: TaskState, event: TaskEvent): TaskState {
@@ -23,7 +24,7 @@ function forgetProcess(state: TaskState, before: TaskState, mono: number): TaskS
     worker: gone ? state.worker : { kind: "none" },
     turn: { kind: "none" },
     background: [],
-    requests: {},
+    requests: deferredOnly(state.requests),
     tools: {},
     progressMono: mono,
     verification: keepsVerdict(state) ? state.verification : { kind: "none" },

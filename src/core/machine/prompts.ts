@@ -29,6 +29,10 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
         },
       };
     }
+    case "worker.started": {
+      const goesOn = Object.values(state.requests).some((request) => request.deferral === "deferred");
+      return goesOn ? { ...state, prompts: { ...p, goOn: false } } : state;
+    }
     case "prompt.queued": {
       const { promptId, source, text, redacted } = event.data;
       return { ...state, prompts: { ...p, queue: [...p.queue, { promptId, source, text, redacted }], doubtful: null } };

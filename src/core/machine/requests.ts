@@ -12,6 +12,11 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
     case "gate.verdict": {
       const request = state.spec ? toRequest(state.spec, event.data, event.at, event.mono) : null;
       if (!request) return state;
+      const before = state.requests[request.requestId];
+      if (before?.deferral === "deferred" && before.phase === "answered") {
+        const asked: RequestState = { ...before, callId: request.callId, mono: request.mono, deferral: "none" };
+        return { ...state, requests: { ...state.requests, [request.requestId]: asked } };
+      }
       return { ...state, requests: { ...state.requests, [request.requestId]: request } };
     }
     case "request.answered": {
@@ -24,6 +29,19 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
         answered: remember(state.answered, request.toolUseId, event.data.decision),
       };
     }
+    case "request.deferring": {
+      const request = state.requests[event.data.requestId];
+      if (request?.phase !== "pending" || request.deferral !== "none") return state;
+      return { ...state, requests: { ...state.requests, [request.requestId]: { ...request, deferral: "asked" } } };
+    }
+    case "turn.result": {
+      const kept = event.data.deferred?.toolUseId;
+      const settled = Object.values(state.requests).flatMap((request) => {
+        if (request.deferral !== "asked") return [request];
+        return request.toolUseId === kept ? [{ ...request, deferral: "deferred" as const }] : [];
+      });
+      return { ...state, requests: Object.fromEntries(settled.map((request) => [request.requestId, request])) };
+    }
     case "request.replied":
     case "request.cancelled": {
       const { [event.data.requestId]: _gone, ...rest } = state.requests;
@@ -31,6 +49,8 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
     }
     case "worker.exited":
     case "worker.start-failed":
+    case "owner.claimed":
+      return { ...state, requests: deferredOnly(state.requests) };
     case "stop.requested":
     case "stop.proven":
     case "task.completed":
@@ -39,6 +59,11 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
     default:
       return state;
   }
+}
+
+/** What outlives a worker's process. */
+export function deferredOnly(requests: TaskState["requests"]): TaskState["requests"] {
+  return Object.fromEntries(Object.entries(requests).filter(([, request]) => request.deferral === "deferred"));
 }
 
 export function pendingRequests(state: TaskState): RequestState[] {
@@ -64,6 +89,7 @@ function toRequest(spec: TaskSpec, data: EventMap["gate.verdict"], at: string, m
     since: at,
     mono,
     phase: "pending",
+    deferral: "none",
     answer: null,
   };
 }

@@ -19,6 +19,7 @@ export function stall(state: TaskState, event: TaskEvent): TaskState {
       return event.data.verdict === "deny" ? to({ denials: denied(s.denials, event.data.ask) }) : state;
     case "request.answered": {
       const ask = state.requests[event.data.requestId]?.ask;
+      if (event.data.by === "supervisor") return state;
       if (event.data.decision === "deny") return to({ denials: denied(s.denials, ask ?? undefined) });
       return event.data.by === "person" ? to({ denials: {} }) : state;
     }

@@ -106,6 +106,8 @@ export interface RequestState {
   since: string;
   mono: number;
   phase: "pending" | "answered";
+  /** none → asked (the hook was told to defer) → deferred (Claude confirmed, and keeps the call). */
+  deferral: "none" | "asked" | "deferred";
   answer: EventMap["request.answered"] | null;
 }
 

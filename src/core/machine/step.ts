@@ -18,6 +18,7 @@ import { budgets } from "./budgets.ts";
 import { control, hasProcess } from "./control.ts";
 import { counters } from "./counters.ts";
 import { deadlines } from "./deadlines.ts";
+import { answeredWhileDeferred, deferralPlan, isDeferred } from "./deferral.ts";
 import type { Effect } from "./effects.ts";
 import { ended } from "./ended.ts";
 import { hasLostItsPipe, hold, roundsUsedUp } from "./hold.ts";
@@ -131,14 +132,36 @@ function answer(before: TaskState, after: TaskState, event: TaskEvent): Effect[]
   switch (event.type) {
     case "gate.verdict": {
       const { callId, toolUseId, verdict, reason } = event.data;
-      if (event.data.requestId !== undefined && after.requests[event.data.requestId]) return [];
+      const request = event.data.requestId === undefined ? undefined : after.requests[event.data.requestId];
+      if (request?.phase === "answered" && request.answer) {
+        return [{ kind: "reply", callId, toolUseId, requestId: request.requestId, reply: toReply(request.answer) }];
+      }
+      if (request) return [];
       const allowed = verdict === "allow";
       const reply = allowed ? ({ decision: "allow" } as const) : denied(after, event.data.ask, denial(reason));
       return [{ kind: "reply", callId, toolUseId, requestId: null, reply }];
     }
+    case "request.deferring": {
+      const request = after.requests[event.data.requestId];
+      if (request?.deferral !== "asked") return [];
+      const { callId, toolUseId } = request;
+      return [
+        {
+          kind: "reply",
+          callId,
+          toolUseId,
+          requestId: null,
+          reply: { decision: "defer", reason: "A person is asked." },
+        },
+      ];
+    }
+    case "turn.result":
+      return Object.values(after.requests).some(isDeferred) && hasProcess(after)
+        ? [{ kind: "end-worker", why: "deferral", exitMs: EXIT_MS.deferral }]
+        : [];
     case "request.answered": {
       const request = before.requests[event.data.requestId];
-      if (request?.phase !== "pending") return [];
+      if (request?.phase !== "pending" || request.deferral !== "none") return [];
       const { callId, toolUseId, requestId } = request;
       const reply = toReply(event.data);
       const final = reply.decision === "deny" ? denied(after, request.ask ?? undefined, reply.reason) : reply;
@@ -217,6 +240,11 @@ function next(state: TaskState, effects: Effect[]): Step {
     return { state: running, effects: [...effects, { kind: "verify", by: v.by, round }] };
   }
   if (isActive(v)) return { state, effects };
+  const rests = (w.kind === "gone" && w.why === "deferral") || w.kind === "none";
+  if (rests && state.resources.length === 0 && answeredWhileDeferred(state)) {
+    const sessionId = state.sessionId ?? spec.sessionId;
+    return next({ ...state, worker: { kind: "wanted", resume: true, sessionId } }, effects);
+  }
   if (w.kind === "gone" && state.resources.length === 0 && state.hold?.fault !== true) {
     const asked = state.hold !== null && w.reason?.startsWith("worker-exit") === false;
     if ((w.why === "unexpected" && !asked) || w.why === "start-failed")
@@ -292,6 +320,8 @@ function watchdog(state: TaskState, name: string): Effect[] {
   const { what, length = 0 } = deadlines(state).find((deadline) => deadline.name === name) ?? {};
   const spent = duration(length);
   switch (name) {
+    case "patience":
+      return deferralPlan(state).map(record);
     case "quiet":
       return stopBy("stalled-no-result", `For ${spent} there was no ${what ?? "output"}, and no result.`);
     case "tool-cap":
@@ -350,6 +380,7 @@ function toReply(answered: Extract<TaskEvent, { type: "request.answered" }>["dat
   switch (answered.decision) {
     case "deny": {
       const note = answered.note?.trim() ?? "";
+      if (answered.by === "supervisor" && note !== "") return { decision: "deny", reason: note } as const;
       return {
         decision: "deny",
         reason: note === "" ? "A person denied this call." : `A person denied this call: ${note}`,

@@ -14,8 +14,11 @@ export function turn(state: TaskState, event: TaskEvent): TaskState {
   const to = (next: TurnState): TaskState => ({ ...state, turn: next });
   const { mono } = event;
   switch (event.type) {
-    case "worker.started":
-      return { ...to({ kind: "none" }), background: [] };
+    case "worker.started": {
+      /* A deferred call is asked again by itself: the turn goes on without any message (2.1.268). */
+      const goesOn = Object.values(state.requests).some((request) => request.deferral === "deferred");
+      return { ...to(goesOn ? { kind: "busy", promptId: null, mono } : { kind: "none" }), background: [] };
+    }
     case "prompt.intent":
       return to({ kind: "sending", source: event.data.source, promptId: event.data.promptId, mono });
     case "prompt.written":

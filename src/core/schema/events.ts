@@ -61,6 +61,8 @@ const Limits = Type.Object({
   toolCapMs: Num,
   wallMs: Num,
   stopGraceMs: Num,
+  /** How long a request waits in a live worker before it is deferred. */
+  patienceMs: Opt(Num),
   maxRounds: Int,
   maxTurns: Opt(Int),
 });
@@ -218,6 +220,8 @@ export const eventSchemas = {
     note: Opt(Str),
     answers: Opt(Type.Record(Str, Str)),
   }),
+  /** Durable before the call's hook is answered with `defer`. */
+  "request.deferring": Type.Object({ requestId: Str }),
   "request.replied": Type.Object({ requestId: Str, ok: Bool, reason: Opt(Str) }),
   "request.cancelled": Type.Object({ requestId: Str, why: oneOf("claude", "worker-gone", "stop") }),
 

@@ -45,8 +45,10 @@ async function acceptsUngated({ port }: Scene<"start">, message: string): Promis
   return (await port.select(message, options, new AbortController().signal)) === accept;
 }
 
-function inputOf({ call, cwd, trustedProject }: Scene<"start">): StartInput {
+function inputOf({ call, cwd, trustedProject, port }: Scene<"start">): StartInput {
   const { flags } = call;
+  /* Where nobody can be asked, a request is put off at once. */
+  const patience = flags.patience ?? (port.interactive ? undefined : 0);
   return {
     goal: call.rest,
     from: cwd,
@@ -64,7 +66,7 @@ function inputOf({ call, cwd, trustedProject }: Scene<"start">): StartInput {
     ...(flags["max-turns"] !== undefined && { maxTurns: flags["max-turns"] }),
     ...(flags.timeout !== undefined && { timeoutMs: flags.timeout }),
     ...(flags["quiet-timeout"] !== undefined && { quietTimeoutMs: flags["quiet-timeout"] }),
-    ...(flags.patience !== undefined && { patienceMs: flags.patience }),
+    ...(patience !== undefined && { patienceMs: patience }),
     ...(flags["verify-in"] !== undefined && { verifyIn: flags["verify-in"] }),
     ...(flags["verify-setup"] !== undefined && { verifySetup: flags["verify-setup"] }),
     ...(flags["verify-runs"] !== undefined && { verifyRuns: flags["verify-runs"] }),

@@ -1,9 +1,10 @@
 /** What people say to a worker: messages, and answers to what waits for them. */
-import type { EventMap } from "../../core/events.ts";
+import type { EventDraft, EventMap } from "../../core/events.ts";
 import { refusal, requestRefusal } from "../../core/machine/admit.ts";
-import { type Failure, failure, type Result } from "../../core/result.ts";
+import { failure, type Result } from "../../core/result.ts";
 import { answersOf } from "../answers.ts";
-import { logFull, notOwned, type Scope } from "../scope.ts";
+import type { Driver } from "../driver.ts";
+import { type Claim, logFull, notOwned, type Scope } from "../scope.ts";
 import { listRows, readSnapshot, viewOfStored } from "../stored-task.ts";
 
 export async function sendMessage(
@@ -36,9 +37,24 @@ export async function answerRequest(
   requestId: string,
   given: PersonsAnswer,
 ): Promise<Result<{ taskId: string }>> {
-  const driver = [...scope.drivers.values()].find((one) => one.state.requests[requestId]);
-  const request = driver?.state.requests[requestId];
-  if (!driver || !request) return strangeRequest(scope, requestId);
+  const owned = [...scope.drivers.values()].find((one) => one.state.requests[requestId]);
+  if (owned) return answerIn(owned, requestId, given, []);
+  const found = await deferredElsewhere(scope, requestId);
+  if (!found.ok) return found;
+  const { driver, claim } = found;
+  const answer = await answerIn(driver, requestId, given, [claim]);
+  if (!answer.ok && driver.state.owner.kind === "none") await driver.release("failed");
+  return answer;
+}
+
+async function answerIn(
+  driver: Driver,
+  requestId: string,
+  given: PersonsAnswer,
+  claim: EventDraft[],
+): Promise<Result<{ taskId: string }>> {
+  const request = driver.state.requests[requestId];
+  if (!request) return failure("request-lost", `Request ${requestId} is gone.`);
   const { taskId } = driver.state;
   const refused = refusal(driver.state, given.decision) ?? requestRefusal(request, given.decision);
   if (refused) return refused;
@@ -51,19 +67,21 @@ export async function answerRequest(
   } else if (given.note !== undefined) {
     data.note = driver.redactor.text(given.note);
   }
-  if (driver.record({ type: "request.answered", data }) !== "written") return logFull();
+  if (driver.record(...claim, { type: "request.answered", data }) !== "written") return logFull();
   const synced = await driver.synced();
   return synced.ok ? { ok: true, taskId } : synced;
 }
 
-/** A request that no driver of this process has open: another Pi's, lost with its worker, answered, or unknown. */
-async function strangeRequest(scope: Scope, requestId: string): Promise<Failure> {
+/** A request that no driver of this process has open: a deferred one is claimed, everything else is refused by name. */
+async function deferredElsewhere(scope: Scope, requestId: string): Promise<Result<{ driver: Driver; claim: Claim }>> {
   for (const { taskId, requests } of await listRows(scope.deps.layout)) {
     if (requests === 0 || scope.drivers.has(taskId)) continue;
     const read = readSnapshot(scope.deps.layout, taskId);
-    if (!read.ok || !read.record.view.requests.some((request) => request.requestId === requestId)) continue;
+    const request = read.ok ? read.record.view.requests.find((one) => one.requestId === requestId) : undefined;
+    if (!read.ok || !request) continue;
     const view = viewOfStored(read.record);
     if (view.owner?.alive) return notOwned(view);
+    if (request.deferred) return scope.claim(taskId, "answer");
     return failure(
       "request-lost",
       `Request ${requestId} was lost with the worker of task ${taskId}; after \`/supervise recover ${taskId}\` Claude asks anew.`,

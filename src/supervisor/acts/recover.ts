@@ -32,7 +32,7 @@ export async function recoverTask(
 ): Promise<Result<{ state: StateName }>> {
   const owned = await scope.driver(taskId);
   if (owned) return goOn(scope, owned, options, []);
-  const view = scope.view(taskId);
+  const view = await scope.look(taskId);
   if (!view.ok) return view;
   const { state, owner } = view.task;
   if (owner?.alive) return { ...notOwned(view.task), reason: "live" };

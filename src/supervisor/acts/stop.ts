@@ -10,6 +10,8 @@ import { stopCommand } from "../view.ts";
 /** How long an answer waits for the proof (ms); the stop itself goes on after it. */
 const WAIT_MS = 9_000;
 const LOOK_MS = 100;
+/** How long a pause lets Claude confirm that it keeps the call that waits (ms). */
+const PAUSE_DEFERRAL_MS = 3_000;
 
 type StopAnswer = Result<{ state: StateName }> | StopFailure;
 
@@ -22,7 +24,7 @@ export async function stopTask(
 ): Promise<StopAnswer> {
   const owned = await scope.driver(taskId);
   if (owned) return stopDriver(owned, kind, reason);
-  const view = scope.view(taskId);
+  const view = await scope.look(taskId);
   if (!view.ok) return view;
   const { state, owner } = view.task;
   if (isTerminal(state) && state !== "failed_to_stop") return { ok: true, state };
@@ -95,6 +97,7 @@ export async function pauseTask(scope: Scope, taskId: string, reason: string): P
     if (!driver.state.prompts.goalGiven) {
       return failure("not-started", `Task ${taskId} has no session yet that could be kept; stop it, or wait a moment.`);
     }
+    await driver.deferRequests(PAUSE_DEFERRAL_MS);
     const asked = driver.record({
       type: "pause.requested",
       data: { by: "person", reason: driver.redactor.text(reason) },
