@@ -430,6 +430,74 @@ describe("pause and recover", () => {
   });
 });
 
+describe("deferral", () => {
+  const patience: EventDraft = { type: "timer.fired", data: { name: "patience" } };
+  const use = (toolUseId: string): EventDraft => ({ type: "tool.use", data: { toolUseId, toolName: "Bash" } });
+  const waiting = (): Play => working({ mode: "manual", limits: { ...spec().limits, patienceMs: 600_000 } });
+  const decisions = (play: Play): string[] =>
+    play.effects.flatMap((effect) => (effect.kind === "reply" ? [effect.reply.decision] : []));
+  const deferred = (toolUseId: string): EventDraft =>
+    result({ terminalReason: "tool_deferred", deferred: { toolUseId, toolName: "Bash" } });
+
+  test("a call that nobody answers is put off, the worker leaves, and the request stays", () => {
+    const play = waiting().feed(use("t1"), review("r1"));
+    assert.ok(deadlines(play.state).some((deadline) => deadline.name === "patience"));
+    assert.deepEqual(decisions(play.feed(patience)), ["defer"]);
+    assert.deepEqual(play.feed(deferred("t1")).kinds(), ["end-worker"]);
+    play.feed({ type: "worker.ending", data: { why: "deferral" } }, exited(0), swept);
+    assert.deepEqual(
+      [play.name, waitsFor(play.state), play.state.requests["r1"]?.deferral],
+      ["human_required", "approval", "deferred"],
+    );
+    play.feed({
+      type: "request.answered",
+      data: { requestId: "r1", decision: "approve", by: "person", via: "command" },
+    });
+    assert.deepEqual(play.effects, [{ kind: "spawn", resume: true, sessionId: "s1" }]);
+    assert.equal(play.name, "starting");
+    play.feed(
+      { type: "worker.spawning", data: { workerId: "w2", sessionId: "s1", resume: true } },
+      { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
+      ready(),
+    );
+    assert.deepEqual(play.kinds(), [], "no message: Claude asks the hook again by itself");
+    assert.deepEqual(decisions(play.feed(review("r1"))), ["allow"]);
+  });
+
+  test("while a later call of the message is still to come, this one is refused and that one waits", () => {
+    const play = waiting().feed(use("t1"), use("t2"), review("r1", "t1"));
+    assert.deepEqual(decisions(play.feed(patience)), ["deny"]);
+    assert.deepEqual(decisions(play.feed(review("r2", "t2"), patience)), ["defer"]);
+  });
+
+  test("a subagent's call cannot be put off: it is refused, and a person is wanted", () => {
+    const nested = review("r1");
+    const play = waiting().feed({ ...nested, data: { ...nested.data, agentId: "a1" } } as EventDraft, patience);
+    assert.deepEqual(decisions(play), ["deny"]);
+    assert.equal(play.held, "needs-person");
+  });
+
+  test("a stop takes a deferred request away; a new owner keeps it", () => {
+    const gone = (): Play =>
+      waiting().feed(
+        use("t1"),
+        review("r1"),
+        patience,
+        deferred("t1"),
+        { type: "worker.ending", data: { why: "deferral" } },
+        exited(0),
+        swept,
+      );
+    const kept = gone().feed({ type: "owner.claimed", data: { owner: { ...identity, host: "h" }, why: "answer" } });
+    assert.equal(kept.state.requests["r1"]?.deferral, "deferred");
+    const stopped = gone().feed({
+      type: "stop.requested",
+      data: { by: "person", kind: "graceful", reason: "x", end: "stopped" },
+    });
+    assert.deepEqual(Object.keys(stopped.state.requests), []);
+  });
+});
+
 describe("repetition", () => {
   const deny = (n: number, ask = "same"): EventDraft => ({
     type: "gate.verdict",

@@ -156,7 +156,7 @@ export type WorkerEvent =
   | { type: "unknown"; messageType: string; subtype?: string }
   /** Anything arrived: liveness, not progress. At most one a second. */
   | { type: "heartbeat" }
-  /** The leader is gone and both pipes are read to their end. */
+  /** The leader is gone and both pipes are read to their end. `stderrTail` was redacted before it was cut. */
   | { type: "exited"; code: number | null; signal: string | null; stderrTail: string };
 
 export interface StopOptions {

@@ -15,23 +15,20 @@ export function heldRequests(state: TaskState): RequestState[] {
   return pendingRequests(state).filter((request) => request.deferral === "none" && request.askedOf === "person");
 }
 
-/** The records that put all waiting requests off; empty when nothing waits. */
+/**
+ * The records that put all waiting requests off; empty when nothing waits. Claude asks about the calls of one message one
+ * after the other, so that the last one may not have been asked about yet: then this one is refused, and that one waits.
+ */
 export function deferralPlan(state: TaskState): EventDraft[] {
   const held = heldRequests(state);
-  const ofMain = held.filter((request) => request.agentId === null);
-  const order = Object.keys(state.tools);
-  const last = ofMain.reduce<RequestState | null>((latest, request) => {
-    if (latest === null) return request;
-    return order.indexOf(request.toolUseId) >= order.indexOf(latest.toolUseId) ? request : latest;
-  }, null);
-  const refused = held
-    .filter((request) => request !== last)
-    .map((request): EventDraft => {
-      const note = request.agentId === null ? ASKED_AGAIN : NEEDS_PERSON;
-      const { requestId } = request;
-      return { type: "request.answered", data: { requestId, decision: "deny", by: "supervisor", via: "policy", note } };
-    });
-  return last === null ? refused : [...refused, { type: "request.deferring", data: { requestId: last.requestId } }];
+  const ofMain = Object.entries(state.tools).filter(([, tool]) => !tool.nested && !tool.allowed);
+  const lastCall = ofMain.at(-1)?.[0];
+  return held.map((request): EventDraft => {
+    const { requestId, agentId, toolUseId } = request;
+    if (agentId === null && toolUseId === lastCall) return { type: "request.deferring", data: { requestId } };
+    const note = agentId === null ? ASKED_AGAIN : NEEDS_PERSON;
+    return { type: "request.answered", data: { requestId, decision: "deny", by: "supervisor", via: "policy", note } };
+  });
 }
 
 /** A call that Claude keeps over the end of its process. */

@@ -1,4 +1,5 @@
 /** The state names that people, `task.json` and outside tests see: a pure projection of the record. */
+import { answeredWhileDeferred } from "./deferral.ts";
 import { pendingRequests } from "./requests.ts";
 import type { TaskState } from "./state.ts";
 import { isActive } from "./verification.ts";
@@ -37,6 +38,7 @@ export function stateName(state: TaskState): StateName {
   if (state.control.kind !== "supervised") return "paused";
   if (isActive(state.verification)) return "verifying";
   if (state.hold?.fault === true) return "human_required";
+  if (answeredWhileDeferred(state)) return "starting";
   const pending = pendingRequests(state);
   if (pending.some((request) => request.askedOf === "person")) return "human_required";
   if (pending.length > 0) return "deciding";

@@ -187,6 +187,8 @@ export interface StallState {
 export interface OpenTool {
   toolName: string;
   gated: boolean;
+  /** A subagent's. */
+  nested: boolean;
   /** The gate let it through. */
   allowed: boolean;
   mono: number;

@@ -336,7 +336,8 @@ function watchdog(state: TaskState, name: string): Effect[] {
 function failed(gone: { reason: string | null; message: string | null }): Effect {
   const reason = gone.reason ?? "worker-exit unknown";
   const said = gone.message === null || gone.message.trim() === "" ? "" : ` It said: ${gone.message.trim()}`;
-  const message = reason.startsWith("worker-exit")
+  /* A start that failed (`worker-exit` alone) says itself what happened. */
+  const message = reason.startsWith("worker-exit ")
     ? `Claude ended by itself (${reason.slice("worker-exit ".length)}) in the middle of the task.${said}`
     : (gone.message ?? reason);
   return record({ type: "task.failed", data: { reason, message } });

@@ -9,6 +9,7 @@ export function tools(state: TaskState, event: TaskEvent): TaskState {
       const tool: OpenTool = {
         toolName: event.data.toolName,
         gated: true,
+        nested: event.data.agentId !== undefined,
         allowed: event.data.verdict === "allow",
         mono: known?.mono ?? event.mono,
         at: known?.at ?? event.at,
@@ -20,6 +21,7 @@ export function tools(state: TaskState, event: TaskEvent): TaskState {
       const tool: OpenTool = {
         toolName: event.data.toolName,
         gated: false,
+        nested: event.data.parentToolUseId !== undefined,
         allowed: false,
         mono: event.mono,
         at: event.at,
