@@ -2,11 +2,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RemainingResource, StopOptions, StopOutcome, WorkerAdapter } from "../core/contracts/worker.ts";
+import type {
+  ContainmentRecord,
+  RemainingResource,
+  StopOptions,
+  StopOutcome,
+  WorkerAdapter,
+} from "../core/contracts/worker.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import { workerBriefing } from "../core/prompts.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
-import { stopTree } from "../platform/containment/index.ts";
+import { type StopTreeOptions, stopTree } from "../platform/containment/index.ts";
+import { isAlive } from "../platform/process/index.ts";
 import { executableDrift, findClaude, systemDeps } from "../worker/index.ts";
 import { claudePath, configOf } from "./config.ts";
 import type { DriverPort } from "./effect-port.ts";
@@ -21,6 +28,8 @@ const INTERRUPT_MS = 2_000;
 /** Then the end of its input will hardly move it: TERM follows soon. */
 const DEAF_EXIT_MS = 1_000;
 const INCIDENT_GRACE_MS = 2_000;
+/** A little more than the guardian's own grace; it ends as soon as Claude is gone. */
+const ORPHAN_GRACE_MS = 2_500;
 
 /** After a stop overtook the spawn nothing more may start. */
 function stillWanted(port: DriverPort, workerId: string): boolean {
@@ -199,9 +208,20 @@ async function leavesTurn(port: DriverPort, worker: WorkerAdapter): Promise<bool
   return left;
 }
 
-/** Ends what an exited worker left behind, and proves it. */
+/**
+ * Ends what a worker left behind, and proves it. One whose Pi has just died may be saving its session: it gets the rest
+ * of the time that its guardian gives it, else its conversation would be lost to whoever recovers it.
+ */
 export async function sweep(port: DriverPort): Promise<void> {
-  const { proven, remaining, killed, durationMs, method } = await endTrees(port, { kind: "now", graceMs: 0 });
+  const { proven, remaining, killed, durationMs, method } = await endTrees(
+    port,
+    { kind: "now", graceMs: 0 },
+    ({ guardian }) => ({
+      kind: "graceful",
+      graceMs: ORPHAN_GRACE_MS,
+      signalLeaderTerm: guardian === undefined || !isAlive(guardian),
+    }),
+  );
   port.record({ type: "worker.swept", data: { method, killed, durationMs, proven, remaining } });
 }
 
@@ -218,11 +238,15 @@ export async function teardown(port: DriverPort, effect: EffectOf<"teardown">): 
 }
 
 /** The worker's tree through its adapter, which dismisses the guardian; then all that is recorded, by the records alone. */
-async function endTrees(port: DriverPort, options: StopOptions): Promise<Merged> {
+async function endTrees(
+  port: DriverPort,
+  options: StopOptions,
+  ofRecord: (record: ContainmentRecord) => StopTreeOptions = () => options,
+): Promise<Merged> {
   const worker = port.worker ?? port.exited;
   const own = worker ? [await worker.stop(options)] : [];
   if (port.exited === worker && own[0]?.proven === true) port.exited = null;
-  const rest = await Promise.all(port.state.resources.map((record) => stopTree(record, options)));
+  const rest = await Promise.all(port.state.resources.map((record) => stopTree(record, ofRecord(record))));
   return merged([...own, ...rest]);
 }
 

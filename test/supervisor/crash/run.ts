@@ -41,9 +41,18 @@ export async function playAll(t: TestContext, journeys: readonly Journey[], lane
     }),
   );
   tell(t, played);
-  if (failed.length === 1) throw failed[0];
-  if (failed.length > 1) throw new AggregateError(failed, `${failed.length} crashes went wrong.`);
+  if (failed.length > 0) throw new Error(failed.map(words).join("\n\n"));
   return played;
+}
+
+/** node:test shows the message of an error and not what caused it. */
+function words(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause =
+    error.cause === undefined
+      ? ""
+      : `${words(error.cause)}\n${error.cause instanceof Error ? error.cause.stack : ""}\n`;
+  return `${cause}${error.message}`;
 }
 
 function tell(t: TestContext, played: readonly Played[]): void {
