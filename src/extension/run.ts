@@ -1,4 +1,6 @@
 /** Runs one `/supervise` command: parse, open the supervisor, run, answer exactly once. Never throws. */
+import { randomBytes } from "node:crypto";
+import { createRedactor } from "../redaction/index.ts";
 import { type Answer, type BadAnswer, EXIT } from "./answer.ts";
 import { commands, needsSupervisor } from "./commands/index.ts";
 import { type BadCall, type Call, parseCall } from "./parse/parse.ts";
@@ -12,7 +14,7 @@ const UNHURRIED: ReadonlySet<string> = new Set(["start", "verify", "stop", "kill
 /** `place` was read while the command's `ctx` was fresh; from here on only the port reaches Pi. */
 export async function runCommand(input: string, place: Place, port: PiPort): Promise<void> {
   const call = parseCall(input);
-  const answer = call.ok ? await answerOf(call, place, port) : badCall(call);
+  const answer = withoutSecrets(call.ok ? await answerOf(call, place, port) : badCall(call));
   const text = call.json ? jsonLine(call.command, answer) : answer.ok ? answer.text : answer.message;
   if (call.json) port.forget();
   deliver(port, text, answer.ok ? (answer.level ?? "info") : call.json ? "info" : "error");
@@ -56,6 +58,13 @@ async function inTime(call: Call, running: Promise<Answer | BadAnswer>): Promise
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** An error says back what was typed; a secret among it stays out of Pi's transcript. */
+function withoutSecrets(answer: Answer | BadAnswer): Answer | BadAnswer {
+  if (answer.ok) return answer;
+  const redactor = createRedactor({ salt: randomBytes(16).toString("hex") });
+  return { ...answer, message: redactor.text(answer.message) };
 }
 
 function badCall(call: BadCall): BadAnswer {

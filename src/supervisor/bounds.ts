@@ -11,6 +11,13 @@ export function preview(text: string, chars = PREVIEW_CHARS): string {
   return `${cutAt(text, chars)}… [${text.length - chars} more characters]`;
 }
 
+/** The end of a text that is redacted already: the last words say most. */
+export function ending(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const first = text.charCodeAt(text.length - chars);
+  return `…${text.slice(first >= 0xdc00 && first <= 0xdfff ? 1 - chars : -chars)}`;
+}
+
 /** A bounded copy of a tool's input: strings cut, lists and depth bounded. */
 export function boundedInput(input: unknown): unknown {
   const whole = JSON.stringify(input) ?? "null";

@@ -3,24 +3,39 @@ import type { WorkerEvent } from "../core/contracts/worker.ts";
 import type { EventDraft, EventType } from "../core/events.ts";
 import { isLate } from "../core/machine/late.ts";
 import { assertNever } from "../core/result.ts";
-import { preview } from "./bounds.ts";
+import { ending, preview } from "./bounds.ts";
 import type { DriverPort } from "./effect-port.ts";
 import type { GateKeeper } from "./gate-keeper.ts";
+import { keyInParts } from "./key-in-parts.ts";
 
 /** A heartbeat is recorded when nothing else was for this long (ms). */
 const HEARTBEAT_MS = 60_000;
+/** Characters of the last words of a worker. */
+const STDERR_CHARS = 500;
 
 export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEvent) => void {
   const { redactor } = port;
   const clean = (text: string): string => preview(redactor.text(text));
   /** Redacted and previewed; the whole of a long one is kept beside the log. */
-  const shown = (text: string): { preview: string; chars: number; artifact?: string } => {
-    const redacted = redactor.text(text);
+  const shown = (
+    text: string,
+    redacted = redactor.text(text),
+  ): { preview: string; chars: number; artifact?: string } => {
     return { preview: preview(redacted), chars: text.length, ...port.artifacts.keep(redacted) };
   };
+  /* These come as the pipe cuts them: a secret may lie in two pieces. */
+  const stderr = redactor.stream();
+  const spoken = port.state.spec?.transport === "process-pipe" ? redactor.stream() : null;
+  const toolOutput = keyInParts(redactor);
   const late = (type: EventType): { late?: true } => (isLate(port.state, type) ? { late: true } : {});
   const put = (draft: EventDraft): void => {
     port.record(draft);
+  };
+  const putStderr = (redacted: string): void => {
+    if (redacted !== "") put({ type: "worker.stderr", data: { preview: preview(redacted), ...late("worker.stderr") } });
+  };
+  const putSpoken = (redacted: string): void => {
+    if (redacted !== "") put({ type: "worker.text", data: { ...shown(redacted, redacted), ...late("worker.text") } });
   };
 
   return (event) => {
@@ -63,18 +78,19 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
             data: { toolUseId, ...toolName, why: wrapped ? "refused-before-hook" : "cut-off" },
           });
         }
-        const data = { toolUseId, isError, wrapped, aborted, ...shown(text) };
+        const data = { toolUseId, isError, wrapped, aborted, ...shown(text, toolOutput(text)) };
         put({ type: "tool.result", data: { ...data, ...late("tool.result") } });
         return;
       }
       case "text": {
+        if (spoken !== null) return putSpoken(spoken.push(event.text));
         const parent = event.parentToolUseId === undefined ? {} : { parentToolUseId: event.parentToolUseId };
         const data = { ...shown(event.text), ...parent };
         put({ type: "worker.text", data: { ...data, ...late("worker.text") } });
         return;
       }
       case "stderr":
-        put({ type: "worker.stderr", data: { preview: clean(event.text), ...late("worker.stderr") } });
+        putStderr(stderr.push(event.text));
         return;
       case "prompt-ack":
         put({ type: "prompt.ack", data: { promptId: event.promptId, state: event.state, ...late("prompt.ack") } });
@@ -133,7 +149,9 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
         if (port.deps.clock.mono() - port.state.mono >= HEARTBEAT_MS) put({ type: "worker.heartbeat", data: {} });
         return;
       case "exited": {
-        const stderrTail = preview(redactor.text(event.stderrTail.trim()), 500);
+        putStderr(stderr.end());
+        if (spoken !== null) putSpoken(spoken.end());
+        const stderrTail = ending(redactor.text(event.stderrTail.trim()), STDERR_CHARS);
         const tail = stderrTail === "" ? {} : { stderrTail };
         port.exited = port.worker;
         port.worker = null;

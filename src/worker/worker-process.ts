@@ -40,7 +40,7 @@ interface Patience {
 
 export class WorkerProcess {
   phase: WorkerStatus["phase"] = "starting";
-  readonly stderr = new StderrTail();
+  readonly stderr: StderrTail;
   readonly #deps: WorkerDeps;
   readonly #listener: ProcessListener;
   #spawning: Promise<Result> | undefined;
@@ -57,6 +57,7 @@ export class WorkerProcess {
   constructor(deps: WorkerDeps, listener: ProcessListener) {
     this.#deps = deps;
     this.#listener = listener;
+    this.stderr = new StderrTail(deps.redactor);
   }
 
   get containment(): ContainmentRecord | undefined {
