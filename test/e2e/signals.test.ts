@@ -180,7 +180,8 @@ async function runCell(t: TestContext, cell: Cell, ending: Ending): Promise<void
   else {
     const status = await waitForState(pi, taskId, [ending.state], 5_000);
     assert.equal(status.reason ?? undefined, ending.reason, JSON.stringify(status));
-    assert.equal((await run(`replay ${taskId}`)).matches, true);
+    const replayed = await run(`replay ${taskId}`);
+    assert.equal(replayed.matches, true, JSON.stringify(replayed));
   }
   assert.deepEqual(await logProblems(lab.stateDir, taskId), []);
   const { kind, cgroup: folder } = await containment(lab, taskId);
@@ -203,7 +204,8 @@ async function recoverable(
     tasks?.map((row) => [row.taskId, row.recoverable]),
     [[task.taskId, true]],
   );
-  assert.equal((await other.run(`/supervise replay ${task.taskId} --json`)).matches, true);
+  const replayed = await other.run(`/supervise replay ${task.taskId} --json`);
+  assert.equal(replayed.matches, true, JSON.stringify(replayed));
   await other.quit();
 }
 
