@@ -12,9 +12,14 @@ export const decideTool: DecideTool = {
     decision: Type.String({ enum: DECISIONS, description: "One of those that the question allows." }),
     reason: Type.String({ description: "One or two sentences: why. The worker and a person may read it." }),
     answers: Type.Optional(
-      Type.Record(Type.String(), Type.String(), {
-        description: "With answer: for each question its text and the chosen label, or your own words.",
-      }),
+      Type.Object(
+        {},
+        {
+          // Understood by every provider, which patternProperties (Type.Record) is not.
+          additionalProperties: Type.String(),
+          description: "With answer: for each question its text and the chosen label, or your own words.",
+        },
+      ),
     ),
     message: Type.Optional(Type.String({ description: "With continue: what the worker is to do next." })),
     category: Type.Optional(

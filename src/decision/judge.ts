@@ -19,6 +19,8 @@ export const MAX_REASON = 2_000;
 export const MAX_ANSWER = 4_000;
 export const MAX_MESSAGE = 4_000;
 
+const NO_REASON = "No reason was given.";
+
 export const ALLOWED: Readonly<Record<DecisionKind, readonly Decision["decision"][]>> = {
   tool: ["approve", "deny", "escalate"],
   question: ["answer", "deny", "escalate"],
@@ -60,9 +62,12 @@ export function judge(asked: Asked, calls: readonly DecisionCall[]): Decision | 
     case "continue":
       return goOn(asked.kind, given, reason);
     case "deny":
-    case "escalate":
     case "verify":
-      return { decision: allowed, reason: reason === "" ? "No reason was given." : reason };
+      return { decision: allowed, reason: reason === "" ? NO_REASON : reason };
+    case "escalate": {
+      const named = fieldOf(given, "category") === undefined ? {} : { category: categoryOf(given) };
+      return { decision: allowed, reason: reason === "" ? NO_REASON : reason, ...named };
+    }
   }
 }
 

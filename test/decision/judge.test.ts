@@ -120,6 +120,15 @@ describe("a category", () => {
     });
   }
 
+  test("goes along with an escalation", () => {
+    const judged = judge({ kind: "tool" }, decide({ decision: "escalate", category: "scope" }));
+    assert.deepEqual(judged, { decision: "escalate", reason: "Because.", category: "scope" });
+    assert.deepEqual(judge({ kind: "tool" }, decide({ decision: "escalate" })), {
+      decision: "escalate",
+      reason: "Because.",
+    });
+  });
+
   test("counts for nothing where none is asked for", () => {
     assert.equal(judge({ kind: "tool" }, decide({ decision: "approve", category: "risk" })).decision, "approve");
     assert.equal(judge({ kind: "plan" }, decide({ decision: "deny", category: "risk" })).decision, "deny");

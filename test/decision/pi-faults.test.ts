@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { DecisionQuestion } from "../../src/core/contracts/decision.ts";
+import { createIds } from "../../src/platform/ids.ts";
 import { apiError, cut, hang, type Reply, reset, text, toolUse, toolUses } from "../support/model-reply.ts";
 import { PI_LINES, skipReason } from "../support/pi-setup.ts";
 import { HOSTILE } from "./hostile-texts.ts";
@@ -15,6 +16,9 @@ const call: DecisionQuestion = {
   rule: "bash.unknown",
   reason: "Nobody knows what this program does.",
 };
+const AFTERWARDS = "node afterwards.mjs";
+const afterwards: DecisionQuestion = { ...call, input: { command: AFTERWARDS } };
+const goalOf = (index: number): string => `Goal number ${index}.`;
 const approve = toolUse("decide", { decision: "approve", reason: "Fine." });
 const good = { decision: "approve", reason: "Fine." };
 
@@ -103,41 +107,51 @@ for (const line of PI_LINES) {
   describe(`the decider on Pi ${line}`, { skip }, () => {
     test("approves nothing on any fault, ends in time, and answers the next question", async (t) => {
       const { modelServer, ask } = await room(t, line);
-      for (const fault of FAULTS) {
-        const before = modelServer.of("decider").length;
-        let next = 0;
-        modelServer.script("decider", () => {
-          const reply = fault.replies[fault.always ? 0 : next++];
-          return reply ?? approve;
-        });
-        const faulted = await ask([call], fault.timeoutMs === undefined ? {} : { timeoutMs: fault.timeoutMs });
-        const [outcome] = faulted.outcomes;
-        assert.equal(outcome?.decision, "unavailable", fault.what);
-        assert.equal("code" in outcome && outcome.code, fault.code, `${fault.what}: ${outcome.reason}`);
-        if (fault.says) assert.match(outcome.reason, fault.says);
-        const seen = modelServer.of("decider").length - before;
-        assert.ok(seen >= 1 && seen <= fault.requests, `${fault.what}: ${seen} requests`);
-        if (fault.timeoutMs) assert.ok(outcome.durationMs < fault.timeoutMs + 1_000, `${outcome.durationMs} ms`);
-
-        modelServer.script("decider", [approve]);
-        const after = await ask([call]);
-        assert.deepEqual(
-          after.outcomes.map(({ decision }) => decision),
-          ["approve"],
-          `after ${fault.what}`,
-        );
+      const used = FAULTS.map(() => 0);
+      modelServer.script("decider", (request) => {
+        const index = FAULTS.findIndex((_, at) => request.everything().includes(goalOf(at)));
+        if (request.lastUserText().includes(AFTERWARDS)) return approve;
+        const { replies = [], always } = FAULTS[index] ?? {};
+        const n = used[index] ?? 0;
+        used[index] = n + 1;
+        return replies[always ? 0 : n] ?? approve;
+      });
+      const ids = createIds();
+      const all = await Promise.all(
+        FAULTS.map(({ timeoutMs }, index) =>
+          ask([call, afterwards], { taskId: ids.taskId(), goal: goalOf(index), ...(timeoutMs ? { timeoutMs } : {}) }),
+        ),
+      );
+      for (const [index, { outcomes }] of all.entries()) {
+        const { what = "", code, says, requests = 0, timeoutMs } = FAULTS[index] ?? {};
+        const [faulted, next] = outcomes;
+        assert.ok(faulted?.decision === "unavailable", what);
+        assert.equal(faulted.code, code, `${what}: ${faulted.reason}`);
+        if (says) assert.match(faulted.reason, says);
+        const seen = used[index] ?? 0;
+        assert.ok(seen >= 1 && seen <= requests, `${what}: ${seen} requests`);
+        if (timeoutMs) assert.ok(faulted.durationMs < timeoutMs + 1_000, `${what}: ${faulted.durationMs} ms`);
+        assert.equal(next?.decision, "approve", `after ${what}: ${next?.reason}`);
       }
-      // Pi asks again after a validation error unless it is stopped: those requests must have found nobody.
-      assert.ok(modelServer.of("decider").every((request) => request.toolNames.join() === "decide"));
     });
 
     test("waits out what passes, and cuts a reason of a megabyte", async (t) => {
       const { modelServer, ask } = await room(t, line);
-      for (const [what, replies] of PASSING) {
-        modelServer.script("decider", [...replies, approve]);
-        const { outcomes, cost } = await ask([call]);
+      const queues = PASSING.map(([, replies]) => [...replies]);
+      modelServer.script("decider", (request) => {
+        const queue = queues.find((_, at) => request.everything().includes(goalOf(at)));
+        return queue?.shift() ?? approve;
+      });
+      const ids = createIds();
+      const all = await Promise.all(
+        PASSING.map((_, index) => ask([call], { taskId: ids.taskId(), goal: goalOf(index) })),
+      );
+      for (const [index, { outcomes, cost }] of all.entries()) {
+        const [what] = PASSING[index] ?? [];
         assert.deepEqual([outcomes[0]?.decision, cost.decisions], ["approve", 1], what);
       }
+      assert.ok(queues.every((queue) => queue.length === 0));
+
       modelServer.script("decider", [toolUse("decide", { decision: "deny", reason: "n".repeat(1_048_576) })]);
       const { outcomes } = await ask([call]);
       assert.deepEqual([outcomes[0]?.decision, outcomes[0]?.reason.length], ["deny", 2_000]);
