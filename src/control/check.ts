@@ -118,7 +118,10 @@ export class StopChecker {
     let epoch = latch.state === "read" ? latch.value.epoch : 0;
     if (identity !== undefined) {
       const record = this.#recordOf(identity).read();
-      const own = this.#marker(identity) ?? this.#memory(identity, record) ?? this.#identity(identity, record, floor);
+      const isStopped = record.state === "read" && record.value.desired === "stopped" && isStanding(record.value);
+      const own = isStopped
+        ? heldByRecord(record.value)
+        : (this.#marker(identity) ?? this.#memory(identity, record) ?? this.#identity(identity, record, floor));
       if (own !== undefined) return own;
       if (record.state === "read") epoch = Math.max(epoch, record.value.epoch);
     }

@@ -6,7 +6,7 @@ import type { Result } from "../core/result.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import { probeFileLock } from "../platform/file-lock.ts";
 import { isAlive } from "../platform/process/index.ts";
-import { changeRecord, type FileDeps, readRecordFile } from "./files.ts";
+import { changeRecord, type FileDeps, readRecordFile, readSnapshot } from "./files.ts";
 import { type ControlFolder, instanceLockPath } from "./folder.ts";
 import { sendNudge } from "./nudge.ts";
 import { PROTOCOL_SCHEMA } from "./protocol.ts";
@@ -62,7 +62,7 @@ export async function requestStop(
   const set = await setLatch(folder, request, deps);
   if (!set.ok) return set;
   const { latched } = set;
-  const told = new Map<string, Promise<boolean>>();
+  const told: Context["told"] = new Map();
   const records = await Promise.all(
     latched.affected.map((identity) => bringDown(folder, identity, { request, latched, deps, clock, told })),
   );
@@ -91,7 +91,7 @@ interface Context {
   deps: RequestDeps;
   clock: Clock;
   /** One message a socket, however many identities lie behind it. */
-  told: Map<string, Promise<boolean>>;
+  told: Map<string, Promise<readonly string[]>>;
 }
 
 async function bringDown(folder: ControlFolder, identity: string, context: Context): Promise<RecordReport> {
@@ -122,8 +122,8 @@ async function waitForOwner(
   const ackMs = Math.min(deps.ackMs ?? 1000, waitMs);
   const nudged = nudge(folder, record, ackMs, context);
   let answered = false;
-  void nudged.then((ok) => {
-    answered ||= ok;
+  void nudged.then((identities) => {
+    answered ||= identities.includes(record.identity);
   });
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 50)) {
     const reading = readRecordFile(folder, record.identity);
@@ -131,6 +131,9 @@ async function waitForOwner(
       answered ||= reading.value.acknowledgedAt !== undefined;
       if (answered && isDown(reading.value.state)) return "answered";
       if (answered && reading.value.state === "failed-to-stop") return "answered";
+    } else if (answered && latched.durable !== "full" && isGone(record)) {
+      // It could not write down what it did.
+      return "answered";
     }
     const elapsed = clock.mono() - began;
     if (elapsed >= waitMs) return answered ? "answered" : "silent";
@@ -147,9 +150,9 @@ async function nudge(
   record: ControlRecord,
   deadlineMs: number,
   { request, latched, clock, told }: Context,
-): Promise<boolean> {
+): Promise<readonly string[]> {
   const socket = record.controller?.socket;
-  if (socket === undefined) return false;
+  if (socket === undefined) return [];
   const reply =
     told.get(socket) ??
     sendNudge(
@@ -167,7 +170,7 @@ async function nudge(
         actor: request.actor,
       },
       { deadlineMs, ownership: folder.ownership },
-    ).then((outcome) => outcome.ok && outcome.reply.ok);
+    ).then((outcome) => (outcome.ok ? (outcome.reply.acknowledged ?? []) : []));
   told.set(socket, reply);
   return reply;
 }
@@ -201,6 +204,28 @@ async function verify(
     ...(stands.verifiedAt === undefined ? {} : { verifiedAt: stands.verifiedAt }),
     remaining,
   };
+}
+
+/**
+ * Rebuilds the teardown of records whose controller is gone, so that `failed-to-stop` ends when absence is verified.
+ * Call it under no lock; records of live controllers are left alone.
+ */
+export async function settleOrphans(folder: ControlFolder, deps: RequestDeps): Promise<void> {
+  const read = readSnapshot(folder);
+  if (!read.ok) return;
+  const clock = deps.clock ?? systemClock;
+  for (const reading of read.snapshot.records.values()) {
+    if (reading.state !== "read") continue;
+    const record = reading.value;
+    if (record.state !== "stopping" && record.state !== "pausing" && record.state !== "failed-to-stop") continue;
+    if (isOwnerAlive(folder, record)) continue;
+    const { remaining, steps } = await endResources(record, deps, clock);
+    const down = record.desired === "paused" ? "paused" : "stopped";
+    const at = clock.now().toISOString();
+    await changeRecord(folder, record.identity, deps, (now) =>
+      finish(now, record.epoch, remaining.length > 0 ? "failed-to-stop" : down, remaining, steps, at),
+    );
+  }
 }
 
 /** Kills what is left of a record's resources. What a controller reported as remaining beside processes stays listed. */
@@ -248,7 +273,20 @@ function finish(
   }
   const { verifiedAt, ...kept } = now;
   const cleanup = [...now.cleanup, ...steps];
-  return { ...kept, state, remaining, cleanup, ...(remaining.length === 0 ? { verifiedAt: at } : {}) };
+  // Whoever was to record it is gone or did not do it in time; nothing waits for it any more.
+  const isLost = now.evidenceStatus === "pending" && now.acknowledgedAt === undefined;
+  return {
+    ...kept,
+    state,
+    remaining,
+    cleanup,
+    ...(isLost ? { evidenceStatus: "failed" as const, evidenceDetail: "Its supervisor did not answer." } : {}),
+    ...(remaining.length === 0 ? { verifiedAt: at, resources: [] } : {}),
+  };
+}
+
+function isGone(record: ControlRecord): boolean {
+  return record.resources.every((resource) => stillThere(resource).length === 0);
 }
 
 function isDown(state: ControlState | "unknown"): boolean {

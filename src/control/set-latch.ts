@@ -94,6 +94,11 @@ function latchAll(
       `A stop is in force (epoch ${snapshot.highest}); a pause would lower it. Nothing changed.`,
     );
   }
+  if (request.cause === "stop-all-file" && before.state === "stopped") {
+    // Another controller gave the file its epoch.
+    const affected = affectedBy(snapshot);
+    return { ok: true, latched: { epoch: before.epoch, durable: "full", affected, alreadyEnded: false, notes: [] } };
+  }
   const epoch = snapshot.highest + 1;
   const notes = damageNotes(snapshot);
   const latch: Latch = {
@@ -276,7 +281,8 @@ function withoutLock(folder: ControlFolder, request: LatchRequest, why: string):
   }
   const durable = placeMarker(folder, request.scope) ? "marker" : "no";
   const affected = !read.ok ? [] : request.scope === ALL ? affectedBy(read.snapshot) : [request.scope];
-  const epoch = read.ok ? read.snapshot.highest : 0;
+  // Not given out: it is the one that whoever adopts the empty file will take.
+  const epoch = (read.ok ? read.snapshot.highest : 0) + 1;
   return { ok: true, latched: { epoch, durable, affected, alreadyEnded: false, notes: [why] } };
 }
 

@@ -31,13 +31,18 @@ export function isControlState(value: unknown): value is ControlState {
   return CONTROL_STATES.some((state) => state === value);
 }
 
-/** Why a record is in its state. The first two never refuse a new start. */
+/** Why a record is in its state. */
 export const CAUSES = ["completed", "ended", "start", "operator", "agent", "stop-all-file", "shared-folder"] as const;
 export type Cause = (typeof CAUSES)[number];
 
-/** Ended in the ordinary way: reusing the identity needs nobody. */
+const ORDINARY = ["completed", "ended", "shared-folder"];
+
+/**
+ * Reusing the identity needs nobody: it ended in the ordinary way, or by the shared folder's stop, which is lifted there
+ * and refuses a start for as long as it stands.
+ */
 export function isOrdinaryEnd(record: { state: ControlState; cause: string }): boolean {
-  return record.state === "stopped" && (record.cause === "completed" || record.cause === "ended");
+  return record.state === "stopped" && ORDINARY.includes(record.cause);
 }
 
 /** Whether the record itself forbids that its task goes on or starts again. */
