@@ -36,6 +36,9 @@ export class FakeClaude {
   /** A real Claude leaves with 143 after SIGTERM. */
   onSignal = (signal) => this.exit(signal === "SIGTERM" ? 143 : 0);
 
+  /** Set: nobody reads us any more. Unset: that is an error. */
+  onHangUp = undefined;
+
   fact(fact, more = {}) {
     if (process.env.FAKE_CLAUDE_FACTS === undefined) return;
     appendFileSync(process.env.FAKE_CLAUDE_FACTS, `${JSON.stringify({ fact, ...more })}\n`);
@@ -53,6 +56,7 @@ export class FakeClaude {
       try {
         at += writeSync(1, bytes, at);
       } catch (error) {
+        if (error.code === "EPIPE" && this.onHangUp) return this.onHangUp();
         if (error.code !== "EAGAIN") throw error;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
       }

@@ -34,6 +34,10 @@ export async function session(claude, options) {
     memory.save();
     claude.exit(signal === "SIGTERM" ? 143 : 0);
   };
+  claude.onHangUp = () => {
+    memory.save();
+    claude.exit(1);
+  };
   await claude.handshake();
   void claude.obeyInterrupts();
   for (let user = await claude.prompt(); user !== undefined; user = await claude.prompt()) {
@@ -58,8 +62,8 @@ async function work(claude, memory, calls) {
     claude.fact("call", { name, callId, toolUseId, pid: process.pid });
     const answer = await claude.hook("Bash", { command }, { id: callId, toolUseId });
     const said = answer?.response?.hookSpecificOutput?.permissionDecision;
-    // Without an answer our input has ended: nothing runs.
-    if (said === undefined) return;
+    // Without an answer our input has ended, which does not end a turn (2.1.268): it waits for SIGTERM.
+    if (said === undefined) await new Promise(() => setInterval(() => undefined, 1 << 30));
     claude.fact("answered", { name, callId, toolUseId, said, pid: process.pid });
     if (said === "allow" && writes !== undefined) writeFileSync(join(process.cwd(), writes), `${name}\n`);
     memory.finish(name);
