@@ -38,5 +38,7 @@ export function classifyResult(result: EventMap["turn.result"]): ResultClass {
 
 function firstLine(text: string): string {
   const line = text.trimStart().split("\n", 1)[0] ?? "";
+  /* Claude 2.1.268 puts its own diagnostics into the errors of an interrupted turn. */
+  if (line.startsWith("[ede_diagnostic]")) return "";
   return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 }

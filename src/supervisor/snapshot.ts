@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { costUsd } from "../core/machine/budgets.ts";
 import { stateName } from "../core/machine/project.ts";
-import type { TaskState } from "../core/machine/state.ts";
+import { initialState, type TaskState } from "../core/machine/state.ts";
 import { type TaskHead, writeTaskRecordAsync } from "../store/task-record.ts";
 import type { DriverPort } from "./effect-port.ts";
 import { viewOf } from "./view.ts";
@@ -13,6 +13,7 @@ const LAZY_MS = 500;
 /** What `task.json` holds beside its head. */
 export type Snapshotted = TaskHead & {
   stateSha256: string;
+  stateShape: string;
   view: ReturnType<typeof viewOf>;
   owner: unknown;
   createdAt: string;
@@ -25,11 +26,18 @@ export function snapshotOf(state: TaskState, logPath: string): Snapshotted {
     state: stateName(state),
     seq: state.seq,
     stateSha256: stateHash(state),
+    stateShape: STATE_SHAPE,
     createdAt: state.createdAt,
     owner: state.owner.kind === "held" ? state.owner.owner : null,
     view: viewOf(state, logPath, null),
   };
 }
+
+/** Another one where a release has changed what a state is made of: then its hash says nothing about an older record. */
+export const STATE_SHAPE = createHash("sha256")
+  .update(JSON.stringify(initialState("shape")))
+  .digest("hex")
+  .slice(0, 16);
 
 /** Equal exactly for equal states: what `replay` compares. */
 export function stateHash(state: TaskState): string {

@@ -27,7 +27,7 @@ afterEach(() => {
   hubWith(undefined);
 });
 
-async function run(input: string, mode: FakeMode, supervisor: Supervisor, cwd = "/work/here"): Promise<Ran> {
+async function run(input: string, mode: FakeMode, supervisor: Supervisor, cwd = "/home/me/here"): Promise<Ran> {
   hubWith(supervisor);
   const session = fakeSession(mode);
   const errorOut: string[] = [];
@@ -54,7 +54,7 @@ function onlyJson(ran: Ran, mode: FakeMode): Record<string, unknown> {
 const GOOD: [input: string, fields: Record<string, unknown>][] = [
   [
     'start Fix it --verify "npm test"',
-    { command: "start", taskId: "t-1", cwd: "/work/here", stopCommand: "/supervise stop t-1" },
+    { command: "start", taskId: "t-1", cwd: "/home/me/here", stopCommand: "/supervise stop t-1" },
   ],
   [
     "status t-1",
@@ -77,6 +77,8 @@ const GOOD: [input: string, fields: Record<string, unknown>][] = [
   ["answer r-1 Blue", { command: "answer", requestId: "r-1", taskId: "t-1" }],
   ["verify t-1", { command: "verify", outcome: "pass", state: "completed" }],
   ["stop t-1 enough", { command: "stop", state: "stopped" }],
+  ["discard t-1", { command: "discard", taskId: "t-1" }],
+  ["discard t-1 --yes", { command: "discard", taskId: "t-1" }],
   ["pause t-1 lunch", { command: "pause", taskId: "t-1", state: "paused" }],
   ["resume t-1 --fault x", { command: "resume", taskId: "t-1", state: "running" }],
   ["recover t-1 --fresh", { command: "recover", taskId: "t-1", state: "running" }],
@@ -245,7 +247,7 @@ describe("start", () => {
     const start: Supervisor["start"] = async () => ({
       ok: true,
       taskId: "t-9",
-      cwd: "/work/\u001b[31mred",
+      cwd: "/home/me/\u001b[31mred",
       mode: "auto",
       stopCommand: "/supervise stop t-9",
       notices: ["A newer \u001b]0;title\u0007Claude."],

@@ -265,14 +265,14 @@ describe("through the supervisor's updates", () => {
     rule: "bash.unknown",
     reason: "Not known.",
     input: { command: `node ${requestId}.mjs` },
-    cwd: "/work/here",
+    cwd: "/home/me/here",
     requestId,
   });
   const created = {
     goal: "Fix",
     goalRedacted: false,
     mode: "manual",
-    cwd: "/work/here",
+    cwd: "/home/me/here",
     verify: { commands: [] },
     limits: { maxRounds: 3 },
     sessionId: "s",

@@ -18,7 +18,7 @@ const VIEW: ReportView = {
   reason: null,
   recoverable: false,
   goal: "Fix the parser",
-  cwd: "/work/here",
+  cwd: "/home/me/here",
   mode: "auto",
   createdAt: "2026-01-01T00:00:00.000Z",
   lastEventAt: "2026-01-01T00:09:00.000Z",
@@ -53,13 +53,13 @@ function history(extra: [string, object][] = [], view: Partial<ReportView> = {})
         goal: "Fix the parser",
         goalRedacted: false,
         mode: "auto",
-        cwd: "/work/here",
+        cwd: "/home/me/here",
         transport: "claude-jsonl",
         trust: "user",
         profile: "standard",
         verify: {
           commands: [{ text: "node --test", argv: ["node", "--test"], shell: false, timeoutMs: 1 }],
-          cwd: "/work/here",
+          cwd: "/home/me/here",
           where: "workspace",
           carry: [],
           runs: 1,
@@ -85,7 +85,7 @@ function history(extra: [string, object][] = [], view: Partial<ReportView> = {})
         rule: "claude.bypass",
         reason: "It would lift the gate.",
         input: { command: "claude --dangerously-skip-permissions" },
-        cwd: "/work/here",
+        cwd: "/home/me/here",
       },
     ],
     ["request.answered", { requestId: "r-1", decision: "approve", by: "person", via: "dialog", note: "fine" }],
@@ -200,7 +200,7 @@ describe("the page", () => {
       "Completed: verified at tree def456",
       "$0.1234",
       "1 of 3 failing",
-      "/supervise verify t-1, or in /work/here: node --test",
+      "/supervise verify t-1, or in /home/me/here: node --test",
     ])
       assert.ok(page.includes(escapeHtml(part)), part);
   });

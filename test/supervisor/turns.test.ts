@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { manualClock } from "../../src/platform/clock.ts";
+import { until } from "../support/until.ts";
 import { OPENING, openStage, type Stage } from "./stage.ts";
 
 const prompts = (stage: Stage): string[] =>
@@ -57,6 +58,11 @@ describe("turns", () => {
     const taskId = await stage.start({ mode: "auto" });
     const waiting = await stage.when(taskId, (view) => view.deadlines.some((one) => one.name === "retry"), "the wait");
     assert.equal(waiting.state, "running");
+    await until(
+      async () => (await stage.events(taskId)).find((event) => event.type === "worker.swept"),
+      10_000,
+      "the old process to be gone",
+    );
     clock.advance(60_000);
     await stage.when(taskId, () => stage.fake.factsOf("start").length === 2, "a second process");
     const [first, second] = stage.fake.factsOf("start");

@@ -1,10 +1,10 @@
 /** Which of a person's commands a state takes. A refusal names why, and the command that is right instead. */
 import { type Failure, failure } from "../result.ts";
 import { hasLostItsPipe } from "./hold.ts";
+import { isIdle } from "./next.ts";
 import { stateName } from "./project.ts";
 import { MAX_QUEUED_PROMPTS } from "./prompts.ts";
 import type { RequestState, TaskState } from "./state.ts";
-import { isIdle } from "./step.ts";
 import { isActive } from "./verification.ts";
 
 export type PersonCommand = "send" | "verify" | "approve" | "deny" | "answer" | "stop" | "pause" | "recover";

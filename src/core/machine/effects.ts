@@ -1,7 +1,7 @@
 /** What `step` asks the supervisor to do. Data only; whoever runs an effect reports its outcome as events. */
 import type { GateReply } from "../contracts/worker.ts";
 import type { EventDraft } from "../events.ts";
-import type { EndWhy, PromptSource } from "./state.ts";
+import type { EndWhy, PromptSource, TaskState } from "./state.ts";
 
 export type Effect =
   | { kind: "spawn"; resume: boolean; sessionId: string }
@@ -17,3 +17,13 @@ export type Effect =
   | { kind: "teardown"; how: "graceful" | "now"; graceMs: number }
   /** Append this event before anything else is looked at. */
   | { kind: "record"; event: EventDraft };
+
+/** What one event leads to. */
+export interface Step {
+  state: TaskState;
+  effects: Effect[];
+}
+
+export function record(event: EventDraft): Effect {
+  return { kind: "record", event };
+}

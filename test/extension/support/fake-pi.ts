@@ -76,7 +76,7 @@ export function fakeSession(
   const fields: Record<string, unknown> = {
     ui,
     hasUI: interactive,
-    cwd: options.cwd ?? "/work/here",
+    cwd: options.cwd ?? "/home/me/here",
     ...(options.withMode === false ? {} : { mode }),
     ...(options.trusted === undefined ? {} : { isProjectTrusted: () => options.trusted }),
   };

@@ -1,0 +1,161 @@
+/** What one event calls for, once: replies, teardowns, records. The state has already moved. */
+import type { TaskEvent } from "../events.ts";
+import { hasProcess } from "./control.ts";
+import { deadlines } from "./deadlines.ts";
+import { deferralPlan, isDeferred } from "./deferral.ts";
+import { type Effect, record } from "./effects.ts";
+import { hasLostItsPipe } from "./hold.ts";
+import { denial, denied, toReply } from "./replies.ts";
+import type { TaskState } from "./state.ts";
+import { ranUngated } from "./tools.ts";
+
+/** Milliseconds between stdin EOF and TERM, by the reason of the end (commands.md, Defaults). */
+const EXIT_MS = { completed: 2_000, deferral: 10_000, other: 30_000 } as const;
+const QUIT_EXIT_MS = 500;
+
+const PERMITTED_MODES: ReadonlySet<string> = new Set(["default", "plan"]);
+
+/** A call that comes after a stop or an end is denied; everything else late is only noted. */
+export function answerLate(event: TaskEvent): Effect[] {
+  if (event.type !== "gate.verdict") return [];
+  const { callId, toolUseId } = event.data;
+  const reply = {
+    decision: "deny",
+    reason: "The supervisor has stopped this task; end your turn.",
+    endTurn: true,
+  } as const;
+  return [{ kind: "reply", callId, toolUseId, requestId: null, reply }];
+}
+
+/** What this event calls for, once. */
+export function answer(before: TaskState, after: TaskState, event: TaskEvent): Effect[] {
+  switch (event.type) {
+    case "gate.verdict": {
+      const { callId, toolUseId, verdict, reason } = event.data;
+      const request = event.data.requestId === undefined ? undefined : after.requests[event.data.requestId];
+      if (request?.phase === "answered" && request.answer) {
+        return [{ kind: "reply", callId, toolUseId, requestId: request.requestId, reply: toReply(request.answer) }];
+      }
+      if (request) return [];
+      const allowed = verdict === "allow";
+      const reply = allowed ? ({ decision: "allow" } as const) : denied(after, event.data.ask, denial(reason));
+      return [{ kind: "reply", callId, toolUseId, requestId: null, reply }];
+    }
+    case "request.deferring": {
+      const request = after.requests[event.data.requestId];
+      if (request?.deferral !== "asked") return [];
+      const { callId, toolUseId } = request;
+      return [
+        {
+          kind: "reply",
+          callId,
+          toolUseId,
+          requestId: null,
+          reply: { decision: "defer", reason: "A person is asked." },
+        },
+      ];
+    }
+    case "turn.result":
+      return Object.values(after.requests).some(isDeferred) && hasProcess(after)
+        ? [{ kind: "end-worker", why: "deferral", exitMs: EXIT_MS.deferral }]
+        : [];
+    case "request.answered": {
+      const request = before.requests[event.data.requestId];
+      if (request?.phase !== "pending" || request.deferral !== "none") return [];
+      const { callId, toolUseId, requestId } = request;
+      const reply = toReply(event.data);
+      const final = reply.decision === "deny" ? denied(after, request.ask ?? undefined, reply.reason ?? "") : reply;
+      return [{ kind: "reply", callId, toolUseId, requestId, reply: final }];
+    }
+    case "tool.result":
+      if (!ranUngated(before, event.data)) return [];
+      return [
+        incident(
+          "ungated-call",
+          `A tool call ran without a gate event (${event.data.toolUseId}).`,
+          event.data.toolUseId,
+        ),
+      ];
+    case "worker.init":
+      if (PERMITTED_MODES.has(event.data.permissionMode)) return [];
+      return [
+        incident(
+          "permission-mode",
+          `Claude reports the permission mode "${event.data.permissionMode}", which is wider than asked for.`,
+        ),
+      ];
+    case "gate.incident":
+      return [{ kind: "end-worker", why: "incident", exitMs: QUIT_EXIT_MS }];
+    case "verify.finished":
+      if (after.verification.kind !== "confirming") return [];
+      return [{ kind: "confirm-tree", treeId: event.data.treeId, by: event.data.by, round: event.data.round }];
+    case "task.completed":
+      if (after.ended.kind !== "completed" || before.ended.kind !== "no") return [];
+      return hasProcess(after) ? [{ kind: "end-worker", why: "completed", exitMs: EXIT_MS.completed }] : [];
+    case "worker.exited":
+    case "worker.start-failed":
+      if (after.stop.kind !== "none" || after.resources.length === 0) return [];
+      return [{ kind: "sweep" }];
+    case "worker.spawned":
+      /* A stop overtook the spawn: what has just appeared must go too. */
+      return after.stop.kind === "requested" ? [teardown(after)] : [];
+    case "stop.requested":
+      return after.stop.kind === "requested" ? [teardown(after)] : [];
+    case "owner.claimed":
+      /* Nothing else follows for such a task that would look after what the old worker left. */
+      return event.data.why === "recover" && hasLostItsPipe(after) && after.resources.length > 0
+        ? [{ kind: "sweep" }]
+        : [];
+    case "task.recovering":
+      return after.stop.kind === "none" && after.resources.length > 0 ? [{ kind: "sweep" }] : [];
+    case "pause.requested":
+      return after.control.kind === "pausing" ? [{ kind: "end-worker", why: "pause", exitMs: EXIT_MS.other }] : [];
+    case "timer.fired":
+      return watchdog(after, event.data.name);
+    default:
+      return [];
+  }
+}
+
+function watchdog(state: TaskState, name: string): Effect[] {
+  const stopBy = (cause: string, reason: string): Effect[] => {
+    if (state.stop.kind !== "none" || state.ended.kind !== "no") return [];
+    return [
+      record({ type: "stop.requested", data: { by: "watchdog", kind: "graceful", reason, end: "failed", cause } }),
+    ];
+  };
+  const { what, length = 0 } = deadlines(state).find((deadline) => deadline.name === name) ?? {};
+  const spent = duration(length);
+  switch (name) {
+    case "patience":
+      return deferralPlan(state).map(record);
+    case "quiet":
+      return stopBy("stalled-no-result", `For ${spent} there was no ${what ?? "output"}, and no result.`);
+    case "tool-cap":
+      return stopBy("tool-cap", `${capital(what ?? "a tool call")} ran longer than the ${spent} that any may.`);
+    case "wall":
+      return stopBy("wall-clock", `The task used up its time (${spent}).`);
+    default:
+      return [];
+  }
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function duration(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
+  const minutes = Math.round(ms / 60_000);
+  return minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`;
+}
+
+function incident(fault: string, detail: string, toolUseId?: string): Effect {
+  return record({ type: "gate.incident", data: { fault, detail, ...(toolUseId === undefined ? {} : { toolUseId }) } });
+}
+
+function teardown(state: TaskState): Effect {
+  const how = state.stop.kind === "requested" ? state.stop.how : "now";
+  return { kind: "teardown", how, graceMs: state.spec?.limits.stopGraceMs ?? 5_000 };
+}

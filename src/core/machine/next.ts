@@ -1,0 +1,113 @@
+/** What the state as a whole wants now: a spawn, a message, a verification, an end. */
+import { evidencePrompt, GO_ON } from "../prompts.ts";
+import { answeredWhileDeferred } from "./deferral.ts";
+import { type Effect, record, type Step } from "./effects.ts";
+import { roundsUsedUp } from "./hold.ts";
+import type { TaskState } from "./state.ts";
+import { isActive } from "./verification.ts";
+
+/** After these ends of a process the conversation may go on in a new one by itself. */
+const RESUMABLE: ReadonlySet<string> = new Set(["unexpected", "completed", "exhausted"]);
+
+/** What the state as a whole wants now; wanting is marked, so that it is asked for once. */
+export function next(state: TaskState, effects: Effect[]): Step {
+  const { worker: w, verification: v, spec } = state;
+  const ours = state.owner.kind === "held" && state.control.kind === "supervised";
+  const free = ours && state.stop.kind === "none" && state.ended.kind === "no";
+  if (!free || spec === null) return { state, effects };
+
+  if (w.kind === "wanted") {
+    if (state.resources.length > 0) return { state, effects };
+    const { resume, sessionId } = w;
+    const spawning: TaskState = {
+      ...state,
+      worker: { kind: "spawning", workerId: "", sessionId, resume, mono: state.mono },
+    };
+    return { state: spawning, effects: [...effects, { kind: "spawn", resume, sessionId }] };
+  }
+  const resting = isIdle(state);
+  if (v.kind === "wanted" && resting) {
+    const round = state.budgets.rounds + 1;
+    const running: TaskState = { ...state, verification: { kind: "running", by: v.by, mono: state.mono } };
+    return { state: running, effects: [...effects, { kind: "verify", by: v.by, round }] };
+  }
+  if (isActive(v)) return { state, effects };
+  const rests = (w.kind === "gone" && w.why === "deferral") || w.kind === "none";
+  if (rests && state.resources.length === 0 && answeredWhileDeferred(state)) {
+    const sessionId = state.sessionId ?? spec.sessionId;
+    return next({ ...state, worker: { kind: "wanted", resume: true, sessionId } }, effects);
+  }
+  if (w.kind === "gone" && state.resources.length === 0 && state.hold?.fault !== true) {
+    const asked = state.hold !== null && w.reason?.startsWith("worker-exit") === false;
+    if ((w.why === "unexpected" && !asked) || w.why === "start-failed")
+      return { state, effects: [...effects, failed(w)] };
+  }
+  if (spec.mode === "auto" && wantsVerification(state)) {
+    return { state, effects: [...effects, record({ type: "verify.requested", data: { by: "auto" } })] };
+  }
+  const message = nextMessage(state);
+  if (message === null) return { state, effects };
+  if (w.kind === "gone" && state.resources.length === 0 && RESUMABLE.has(w.why)) {
+    const sessionId = state.sessionId ?? spec.sessionId;
+    return next({ ...state, worker: { kind: "wanted", resume: true, sessionId } }, effects);
+  }
+  if (w.kind !== "live" || !resting) return { state, effects };
+  const sending: TaskState = {
+    ...state,
+    turn: { kind: "sending", source: message.source, promptId: message.promptId, mono: state.mono },
+  };
+  return { state: sending, effects: [...effects, { kind: "send", ...message }] };
+}
+
+/** Nothing of the conversation is under way and nobody is being asked. */
+export function isIdle(state: TaskState): boolean {
+  const { worker: w, turn: t } = state;
+  const still = t.kind === "none" || t.kind === "idle";
+  const quiet = w.kind === "live" || w.kind === "gone" || w.kind === "none";
+  return still && quiet && Object.keys(state.requests).length === 0;
+}
+
+/** An automatic task verifies each good result, once. */
+function wantsVerification(state: TaskState): boolean {
+  if (state.turn.kind !== "idle" || state.hold !== null || !isIdle(state)) return false;
+  if (state.prompts.queue.length > 0 || state.prompts.goOn) return false;
+  const { verification: v } = state;
+  return v.kind === "none" || (v.kind === "error" && v.facts.reason === "tree-changed");
+}
+
+interface Message {
+  source: "goal" | "person" | "verifier" | "recover";
+  promptId: string | null;
+  text: string;
+  redacted: boolean;
+}
+
+/** The one message to send next. A hold stops all but a person's. */
+function nextMessage(state: TaskState): Message | null {
+  const { spec, prompts: p, verification: v } = state;
+  if (!spec) return null;
+  const started = state.worker.kind === "live" && state.turn.kind === "none";
+  const automatic = state.hold === null;
+  if (started && automatic && !p.goalGiven) {
+    return { source: "goal", promptId: null, text: spec.goal, redacted: spec.goalRedacted };
+  }
+  if (automatic && p.goOn && state.turn.kind !== "waiting")
+    return { source: "recover", promptId: null, text: GO_ON, redacted: false };
+  const queued = p.queue[0];
+  if (queued && state.hold?.fault !== true) return { ...queued, source: "person" };
+  if (automatic && spec.mode === "auto" && v.kind === "failed" && !roundsUsedUp(state)) {
+    const text = evidencePrompt(v.facts, spec.limits.maxRounds, state.budgets.failedRounds);
+    return { source: "verifier", promptId: null, text, redacted: false };
+  }
+  return null;
+}
+
+function failed(gone: { reason: string | null; message: string | null }): Effect {
+  const reason = gone.reason ?? "worker-exit unknown";
+  const said = gone.message === null || gone.message.trim() === "" ? "" : ` It said: ${gone.message.trim()}`;
+  /* A start that failed (`worker-exit` alone) says itself what happened. */
+  const message = reason.startsWith("worker-exit ")
+    ? `Claude ended by itself (${reason.slice("worker-exit ".length)}) in the middle of the task.${said}`
+    : (gone.message ?? reason);
+  return record({ type: "task.failed", data: { reason, message } });
+}
