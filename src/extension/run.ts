@@ -64,7 +64,7 @@ async function inTime(call: Call, running: Promise<Answer | BadAnswer>): Promise
 function withoutSecrets(answer: Answer | BadAnswer): Answer | BadAnswer {
   if (answer.ok) return answer;
   const redactor = createRedactor({ salt: randomBytes(16).toString("hex") });
-  return { ...answer, message: redactor.text(answer.message) };
+  return redactor.data(answer);
 }
 
 function badCall(call: BadCall): BadAnswer {
