@@ -18,6 +18,8 @@ import {
 } from "./folder.ts";
 import { type Floor, type Latch, parseFloor, parseLatch } from "./latch.ts";
 import { type ControlRecord, parseRecord } from "./record.ts";
+import type { SharedFolder } from "./shared-folder.ts";
+import type { SharedSetting } from "./shared-setting.ts";
 import { isStanding } from "./states.ts";
 
 export type StopSource = "latch" | "identity" | "stop-all" | "marker" | "shared-folder" | "memory" | "folder";
@@ -59,8 +61,14 @@ export interface PendingLatch {
   at: string;
 }
 
+/** What a run saw of the shared folder when it began; a change of any of it holds the run. */
+export interface SharedPin {
+  folder: SharedFolder;
+  setting: SharedSetting;
+}
+
 /** The shared folder's part of the check; it answers `undefined` when nothing stands there. */
-export type SharedCheck = () => StopHeld | undefined;
+export type SharedCheck = (pin?: SharedPin) => StopHeld | undefined;
 
 const RESUME = "A person lifts it at a terminal: pi-claude-supervisor-control --all resume --epoch N --reason T.";
 
@@ -69,7 +77,8 @@ export class StopChecker {
   readonly #latch: CachedFile<Latch>;
   readonly #floor: CachedFile<Floor>;
   readonly #records = new Map<string, CachedFile<ControlRecord>>();
-  readonly #known = new Set<string>();
+  /** Enrolled identities, with what their runs keep of the shared folder. */
+  readonly #known = new Map<string, SharedPin | undefined>();
   /** Stops in memory alone, by identity, or under `--all`. */
   readonly pending = new Map<string, PendingLatch>();
   readonly #shared: SharedCheck | undefined;
@@ -90,8 +99,8 @@ export class StopChecker {
   }
 
   /** The identity's record has been written by us: from now on a missing one is a fault. */
-  know(identity: string): void {
-    this.#known.add(identity);
+  know(identity: string, pin?: SharedPin): void {
+    this.#known.set(identity, pin);
   }
 
   /** The identity is nobody's any more; its files are not watched further. */
@@ -112,8 +121,9 @@ export class StopChecker {
     const floor = this.#floor.read();
     const latch = this.#latch.read();
     const stopped = latch.state === "read" && latch.value.state === "stopped" ? heldByLatch(latch.value) : undefined;
+    const pin = identity === undefined ? undefined : this.#known.get(identity);
     const account =
-      stopped ?? this.#stopAll() ?? this.#memory("--all", latch) ?? this.#account(latch, floor) ?? this.#shared?.();
+      stopped ?? this.#stopAll() ?? this.#memory("--all", latch) ?? this.#account(latch, floor) ?? this.#shared?.(pin);
     if (account !== undefined) return account;
     let epoch = latch.state === "read" ? latch.value.epoch : 0;
     if (identity !== undefined) {

@@ -20,12 +20,13 @@ import { isLockHeld, takeFileLock } from "../platform/file-lock.ts";
 import { createIds } from "../platform/ids.ts";
 import { bootId, identify } from "../platform/process/index.ts";
 import { type Adoption, adoptMarker, adoptShared } from "./adopt.ts";
-import { type SharedCheck, type StopCheck, StopChecker, type StopHeld } from "./check.ts";
+import { type StopCheck, StopChecker, type StopHeld } from "./check.ts";
 import { Endpoint, socketPathOf } from "./endpoint.ts";
 import { type EnrollInput, enroll, estop } from "./enroll.ts";
 import type { RecordEvidence } from "./evidence.ts";
 import { type FileDeps, holderNote, readRecordFile } from "./files.ts";
 import {
+  AGENTS_MAY_NOT_PAUSE,
   type ControlFolder,
   type ControlFolderOptions,
   instanceLockPath,
@@ -39,6 +40,7 @@ import type { Actor, ControllerInfo } from "./record.ts";
 import { type RequestDeps, requestStop, type StopReport, settleOrphans } from "./request.ts";
 import { type Resumed, resume } from "./resume.ts";
 import { ALL, keepSpare, type LatchRequest, setLatch } from "./set-latch.ts";
+import { SharedStop } from "./shared-stop.ts";
 import { isStanding } from "./states.ts";
 import { type ControlStatus, readStatus } from "./status.ts";
 import { LiveTask, type TaskControl } from "./task-control.ts";
@@ -50,8 +52,8 @@ export interface OpenControlOptions extends ControlFolderOptions {
   redact: (text: string) => string;
   /** The event log, a webhook: told beside the stop, never waited for. */
   evidence?: RecordEvidence;
-  /** The shared folder's part of the check; see `openSharedStop`. */
-  shared?: SharedCheck;
+  /** Where the shared folder's stop is looked for without a setting. Default: /var/tmp, on macOS /Users/Shared. */
+  platformFolder?: string;
   /** Whether a caller with an agent host's marker may pause. Default true; a stop is always allowed. */
   agentMayPause?: boolean;
   /** Milliseconds between looks where the file system reports no changes. Default 500. */
@@ -92,9 +94,6 @@ export interface ControlPort {
   close(): Promise<void>;
 }
 
-/** A CLI that finds this file refuses an agent's pause. */
-export const AGENTS_MAY_NOT_PAUSE = "agents-may-not-pause";
-
 /** Fails where a stop could not be received: then nothing may start. */
 export async function openControl(options: OpenControlOptions): Promise<Result<{ control: ControlPort }>> {
   const opened = openControlFolder(options);
@@ -116,6 +115,7 @@ class Controller implements ControlPort {
   readonly #options: OpenControlOptions;
   readonly #clock: Clock;
   readonly #files: FileDeps;
+  readonly #shared: SharedStop;
   readonly #checker: StopChecker;
   readonly #endpoint: Endpoint;
   readonly #info: ControllerInfo;
@@ -133,7 +133,13 @@ class Controller implements ControlPort {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#files = { clock: this.#clock, ...(options.fs ? { fs: options.fs } : {}) };
-    this.#checker = new StopChecker(folder, options.shared);
+    const { account, platformFolder } = options;
+    this.#shared = new SharedStop({
+      ownership: folder.ownership,
+      ...(account ? { account } : {}),
+      ...(platformFolder === undefined ? {} : { platformFolder }),
+    });
+    this.#checker = new StopChecker(folder, this.#shared.check);
     this.#ids = createIds({ clock: this.#clock });
     const self = identify(process.pid) ?? { pid: process.pid, startTicks: "", bootId: bootId() };
     this.#info = { ...self, instanceId, socket, since: this.#clock.now().toISOString() };
@@ -175,6 +181,9 @@ class Controller implements ControlPort {
       }
       await present.close();
     }
+    const kept = this.#shared.begin();
+    if (!kept.ok) return kept;
+    const { pin } = kept;
     const context = {
       folder: this.folder,
       checker: this.#checker,
@@ -182,10 +191,11 @@ class Controller implements ControlPort {
       files: this.#files,
       redact: this.#options.redact,
       controller: this.#info,
+      ...(pin ? { shared: { folder: pin.folder.path, person: pin.setting.person.uid } } : {}),
     };
     const taken = await enroll(input, context);
     if (!taken.ok) return taken;
-    this.#checker.know(input.identity);
+    this.#checker.know(input.identity, pin);
     const task = new LiveTask({
       ...context,
       lock: taken.lock,
@@ -246,7 +256,7 @@ class Controller implements ControlPort {
   }
 
   status(scope: string): Result<{ status: ControlStatus }> {
-    return readStatus(this.folder, scope, this.#clock.now(), this.#options.shared);
+    return readStatus(this.folder, scope, this.#clock.now(), this.#shared.check);
   }
 
   forget(identity: string): Result {

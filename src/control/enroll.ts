@@ -24,6 +24,8 @@ export interface EnrollContext {
   files: FileDeps;
   redact: (text: string) => string;
   controller: ControllerInfo;
+  /** The shared folder and person that this run keeps to. */
+  shared?: NonNullable<ControlRecord["shared"]>;
 }
 
 /**
@@ -117,6 +119,7 @@ function fresh(input: EnrollInput, previous: ControlRecord | undefined, context:
     how: "now",
     bootId: bootId(),
     controller: context.controller,
+    ...(context.shared ? { shared: context.shared } : {}),
     resources: [],
     cleanup: [],
     remaining: [],

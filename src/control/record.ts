@@ -82,6 +82,8 @@ export interface ControlRecord {
   remaining: Remaining[];
   evidenceStatus: EvidenceStatus;
   evidenceDetail?: string;
+  /** The shared folder and the person that the run was begun under. */
+  shared?: { folder: string; person: number };
   history: HistoryEntry[];
   /** What a newer version wrote. */
   extra: Readonly<Record<string, unknown>>;
@@ -110,6 +112,7 @@ const KNOWN = new Set([
   "remaining",
   "evidenceStatus",
   "evidenceDetail",
+  "shared",
   "history",
 ]);
 
@@ -148,6 +151,7 @@ export function parseRecord(bytes: Uint8Array, identity: string): Result<{ recor
   const controller = value["controller"] === undefined ? undefined : readController(value["controller"]);
   if (controller === null) return damaged("its controller");
   const actor = readActor(value["actor"]);
+  const shared = readShared(value["shared"]);
   return {
     ok: true,
     record: {
@@ -164,6 +168,7 @@ export function parseRecord(bytes: Uint8Array, identity: string): Result<{ recor
       ...optionalText(value, ["requestId", "reason", "requestedAt", "acknowledgedAt", "verifiedAt", "evidenceDetail"]),
       ...(actor ? { actor } : {}),
       ...(controller ? { controller } : {}),
+      ...(shared ? { shared } : {}),
       resources,
       // These two are for people: an entry that we can't read is dropped rather than the stop with it.
       cleanup: listOf(value["cleanup"], readStep, 4096, "drop") ?? [],
@@ -249,6 +254,12 @@ function readController(value: unknown): ControllerInfo | null {
   if (typeof instanceId !== "string" || typeof since !== "string") return null;
   if (socket !== undefined && typeof socket !== "string") return null;
   return { ...process, instanceId, since, ...(socket === undefined ? {} : { socket }) };
+}
+
+function readShared(value: unknown): ControlRecord["shared"] {
+  if (!isObject(value)) return undefined;
+  const { folder, person } = value;
+  return typeof folder === "string" && typeof person === "number" ? { folder, person } : undefined;
 }
 
 function readRemaining(value: unknown): Remaining | undefined {

@@ -37,8 +37,10 @@ export const LIMITS: readonly string[] = [
   "What was armed before the stop (an automatic merge, a remote job, a cron entry) is not withdrawn.",
 ];
 
-export function emptyStatus(): ControlStatus {
-  return { inForce: false, epoch: 0, records: [], faults: [] };
+/** Where there is no control folder yet: only the shared folder can hold anything. */
+export function emptyStatus(shared?: SharedCheck): ControlStatus {
+  const held = shared?.();
+  return { inForce: held !== undefined, epoch: 0, ...(held ? { held } : {}), records: [], faults: [] };
 }
 
 /** Of everything (`--all`) or one identity. Fails only where the folder can't be listed or the identity is unknown. */

@@ -2,17 +2,23 @@
  * pi-claude-supervisor-control. It reads no configuration of a project and needs neither Pi nor the store: a stop that
  * a broken configuration can refuse is no stop.
  */
-import { type ControlFolder, openControlFolder } from "../../control/folder.ts";
-import { actorOf, type Caller, requirePerson } from "../../control/person.ts";
+import { join } from "node:path";
+import { AGENTS_MAY_NOT_PAUSE, type ControlFolder, openControlFolder } from "../../control/folder.ts";
+import { actorOf, requirePerson } from "../../control/person.ts";
 import { checkReason } from "../../control/reason.ts";
 import { requestStop } from "../../control/request.ts";
 import { resume } from "../../control/resume.ts";
-import { ALL } from "../../control/set-latch.ts";
-import { type ControlStatus, emptyStatus, readStatus } from "../../control/status.ts";
+import { ALL, isThere } from "../../control/set-latch.ts";
+import { SettingReader, type SharedSetting } from "../../control/shared-setting.ts";
+import { SharedStop } from "../../control/shared-stop.ts";
+import { type ControlStatus, emptyStatus, LIMITS, readStatus } from "../../control/status.ts";
 import { assertNever, type Failure, failure } from "../../core/result.ts";
 import { createIds } from "../../platform/ids.ts";
 import { type Command, parseArguments, USAGE } from "./arguments.ts";
+import { drill } from "./drill.ts";
 import type { Answer, CliPorts } from "./ports.ts";
+import { callerOf, refused } from "./refusal.ts";
+import { shared } from "./shared.ts";
 import { showReport, showStatus, text } from "./show.ts";
 
 /** Runs one command and returns its exit code. */
@@ -41,8 +47,9 @@ async function answerTo(command: Command, ports: CliPorts): Promise<Answer> {
     case "shared-stop":
     case "shared-lift":
     case "shared-page":
+      return shared(command, ports);
     case "drill":
-      return refused(failure("usage", `${command.verb} is not there yet.`));
+      return drill(ports);
     default:
       return assertNever(command.verb, "verb");
   }
@@ -51,15 +58,33 @@ async function answerTo(command: Command, ports: CliPorts): Promise<Answer> {
 function status(command: Command, ports: CliPorts): Answer {
   const opened = openControlFolder({ ...accountPorts(ports), create: false });
   if (!opened.ok && opened.reason !== "missing") return refused(opened);
+  const check = new SharedStop({ account: ports.account, ownership: ports.ownership }).check;
   const read = opened.ok
-    ? readStatus(opened.folder, command.scope, ports.clock.now())
-    : { ok: true as const, status: emptyStatus() };
+    ? readStatus(opened.folder, command.scope, ports.clock.now(), check)
+    : { ok: true as const, status: emptyStatus(check) };
   if (!read.ok) return refused(read);
+  const setting = settingOf(ports);
   return {
     exitCode: 0,
-    json: { ok: true, command: "status", scope: command.scope, ...read.status },
-    text: showStatus(read.status, command.scope),
+    json: {
+      ok: true,
+      command: "status",
+      scope: command.scope,
+      ...read.status,
+      sharedFolder: setting?.folder ?? null,
+      limits: LIMITS,
+    },
+    text: `${showStatus(read.status, command.scope)}${text([
+      setting === undefined
+        ? "No shared folder: a stop of another account does not reach this one (shared-folder DIR)."
+        : `Shared folder: ${setting.folder}, person ${setting.person.name} (user ${setting.person.uid}).`,
+    ])}`,
   };
+}
+
+function settingOf(ports: CliPorts): SharedSetting | undefined {
+  const reading = new SettingReader(ports.account, ports.ownership).read();
+  return reading.state === "read" ? reading.value : undefined;
 }
 
 async function stop(command: Command, verb: "stop" | "pause", ports: CliPorts): Promise<Answer> {
@@ -68,6 +93,11 @@ async function stop(command: Command, verb: "stop" | "pause", ports: CliPorts): 
   const opened = openControlFolder(accountPorts(ports));
   if (!opened.ok) return refused(opened);
   const actor = actorOf(callerOf(ports));
+  if (verb === "pause" && actor.kind === "agent" && isThere(join(opened.folder.path, AGENTS_MAY_NOT_PAUSE))) {
+    return refused(
+      failure("not-a-person", "Agents may not pause here (agentMayPause is false). A stop is always allowed."),
+    );
+  }
   const outcome = await requestStop(
     opened.folder,
     {
@@ -152,22 +182,6 @@ async function confirm(
     : failure("epoch-mismatch", "Something changed while you typed. Look at status again. Nothing changed.");
 }
 
-function callerOf(ports: CliPorts): Caller {
-  return { env: ports.env, tty: ports.tty, uid: ports.ownership.uid };
-}
-
 function accountPorts(ports: CliPorts): Pick<CliPorts, "env" | "account" | "ownership"> {
   return { env: ports.env, account: ports.account, ownership: ports.ownership };
-}
-
-const CONTENTION = new Set(["lock-held", "stop-in-force", "epoch-mismatch", "busy"]);
-const UNFINISHED = new Set(["failed-to-stop"]);
-
-/** A refusal changed nothing. Exit 3 for what is in the way, 1 for what still runs or a failed write, 2 for the rest. */
-function refused(fault: Failure): Answer {
-  const contention = CONTENTION.has(fault.reason);
-  const disk = ["disk-full", "read-only-disk", "io-error", "too-many-files"].includes(fault.reason);
-  const exitCode = contention ? 3 : UNFINISHED.has(fault.reason) || disk ? 1 : 2;
-  const { reason, message } = fault;
-  return { exitCode, json: { ok: false, reason, message, contention }, text: text([message]) };
 }
