@@ -108,8 +108,8 @@ function wrap(session: AgentSession, model: PiModel): DecisionSession {
     model: `${model.provider}/${model.id}`,
     contextWindow: model.contextWindow,
     async prompt(text, signal) {
-      const heard = listen(session, hasPrice);
-      const abort = (): void => void session.abort();
+      const heard = listen(session, hasPrice, signal);
+      const abort = (): void => end(session);
       signal.addEventListener("abort", abort, { once: true });
       try {
         if (!signal.aborted) await session.prompt(text, { expandPromptTemplates: false });
@@ -122,6 +122,7 @@ function wrap(session: AgentSession, model: PiModel): DecisionSession {
     dispose() {
       if (isDisposed) return;
       isDisposed = true;
+      end(session); // 0.73.1 lets a running prompt go on
       session.dispose();
     },
   };
@@ -131,27 +132,29 @@ function wrap(session: AgentSession, model: PiModel): DecisionSession {
  * The calls are read from the assistant's messages, not from the tool: arguments that fail Pi's validation never reach
  * the tool, and Pi would ask the model again until it gets them right. Here the first answer counts.
  */
-function listen(session: AgentSession, hasPrice: boolean): { turn(): DecisionTurn; end(): void } {
+function listen(session: AgentSession, hasPrice: boolean, signal: AbortSignal): { turn(): DecisionTurn; end(): void } {
   const calls: DecisionCall[] = [];
   let error: string | undefined;
   let cost = 0;
   let contextTokens: number | undefined;
   let otherRetries = 0;
-  let isAnswered = false;
+  /** The model has spoken, whole or cut off; what Pi makes of it then is stopped and not heard. */
+  let isOver = false;
 
   const unsubscribe = session.subscribe((event: PiEvent) => {
-    if (event.type === "turn_start" && isAnswered) void session.abort();
+    // An abort that came before Pi had begun to run was not heard (0.73.1).
+    if (event.type === "turn_start" && (isOver || signal.aborted)) end(session);
     if (event.type === "auto_retry_start") {
       const isWaitable = WAITABLE.test(event.errorMessage) && !NOT_WAITABLE.test(event.errorMessage);
       // Pi makes the wait's abort controller right after this event (both lines).
       if (!isWaitable && ++otherRetries > MAX_OTHER_RETRIES) setImmediate(() => session.abortRetry());
     }
-    if (event.type !== "message_end" || event.message.role !== "assistant" || isAnswered) return;
+    if (event.type !== "message_end" || event.message.role !== "assistant" || isOver) return;
     const { content, usage, stopReason, errorMessage } = event.message;
     cost += usage?.cost?.total ?? 0;
-    error = stopReason === "error" || stopReason === "aborted" ? (errorMessage ?? stopReason) : undefined;
+    error = faultOf(stopReason, errorMessage);
+    isOver = error === undefined || stopReason === "length";
     if (error !== undefined) return;
-    isAnswered = true;
     contextTokens = usage?.totalTokens;
     for (const block of content) {
       if (block.type === "toolCall") calls.push({ name: block.name, arguments: block.arguments });
@@ -166,6 +169,17 @@ function listen(session: AgentSession, hasPrice: boolean): { turn(): DecisionTur
     }),
     end: unsubscribe,
   };
+}
+
+/** Ends what the session does; that nothing ran is fine, and a rejection here would end all of Pi. */
+function end(session: AgentSession): void {
+  session.abort().catch(() => undefined);
+}
+
+/** An answer that the output limit cut off may hold half a call, which Pi reads as a whole one. */
+function faultOf(stopReason: string, errorMessage: string | undefined): string | undefined {
+  if (stopReason === "error" || stopReason === "aborted") return errorMessage ?? stopReason;
+  return stopReason === "length" ? "The answer was cut off at the model's output limit." : undefined;
 }
 
 function messageOf(error: unknown): string {

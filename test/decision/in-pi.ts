@@ -58,7 +58,7 @@ export async function room(t: Parameters<typeof createLab>[0], line: PiLine): Pr
     },
     async restart(which) {
       await here.pi.quit();
-      here.pi = await start(which);
+      here.pi = await start(which); // also after a kill: quitting what has ended does nothing
     },
   };
   return here;

@@ -68,6 +68,13 @@ const FAULTS: readonly Fault[] = [
     requests: 1,
   },
   { what: "a hang", replies: [hang()], code: "timeout", timeoutMs: 1_000, requests: 1 },
+  {
+    what: "a call that the output limit cut off",
+    replies: [{ ...approve, stopReason: "max_tokens" }],
+    code: "model-error",
+    requests: 1,
+    says: /cut off/,
+  },
   { what: "HTTP 401", replies: [apiError(401)], code: "model-error", requests: 1, says: /401|authentication|scripted/ },
   { what: "HTTP 500 again and again", replies: [apiError(500)], always: true, code: "model-error", requests: 3 },
   { what: "a reset again and again", replies: [reset()], always: true, code: "model-error", requests: 3 },
@@ -171,6 +178,34 @@ for (const line of PI_LINES) {
       const unknown = await ask([call], { model: "lab/other" });
       assert.match(unknown.outcomes[0]?.reason ?? "", /Pi knows no model "lab\/other".*lab\/scripted/);
       for (const one of [...none.outcomes, ...unknown.outcomes]) assert.equal("code" in one && one.code, "no-model");
+    });
+
+    test("goes on after Pi was killed in the middle of a question", async (t) => {
+      const here = await room(t, line);
+      here.modelServer.script("decider", [approve, hang(), approve]);
+      await here.ask([call]);
+      const lost = here.ask([call]).catch((error: Error) => error);
+      await here.modelServer.waitForRequest((request) => request.index === 1, 10_000, "the question");
+      await here.pi.kill();
+      assert.ok((await lost) instanceof Error);
+      await here.restart(line);
+      const { outcomes, notes } = await here.ask([afterwards]);
+      assert.deepEqual([outcomes.map(({ decision }) => decision), notes], [["approve"], []]);
+      const texts = here.modelServer.of("decider").at(-1)?.userTexts() ?? [];
+      assert.match(texts[0] ?? "", /Fix the parser/);
+      assert.match(texts.at(-1) ?? "", /^All messages before this one are settled or taken back/m);
+      assert.ok(texts.at(-1)?.includes(AFTERWARDS));
+    });
+
+    test("lives on when Pi's session is replaced", async (t) => {
+      const { modelServer, ask, pi } = await room(t, line);
+      modelServer.script("decider", () => approve);
+      const before = await ask([call], { keep: true });
+      await pi.newSession();
+      const after = await ask([call, afterwards], { keep: true });
+      const decisions = [...before.outcomes, ...after.outcomes].map(({ decision }) => decision);
+      assert.deepEqual([decisions, after.cost.decisions], [["approve", "approve", "approve"], 3]);
+      assert.equal(modelServer.of("decider").at(-1)?.userTexts().length, 3, "one conversation");
     });
 
     test("uses a model that another extension registered, and counts what it costs", async (t) => {
