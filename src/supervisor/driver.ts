@@ -32,7 +32,8 @@ import { TextArtifacts } from "./text-artifacts.ts";
 export interface DriverOptions {
   deps: SupervisorDeps;
   task: OwnedTask;
-  cwdLock: CwdLock;
+  /** Null for a task that is only to be stopped, and whose folder is another's by now. */
+  cwdLock: CwdLock | null;
   redactor: Redactor;
   /** The state that the log folds to so far. */
   state: TaskState;
@@ -67,7 +68,7 @@ export class Driver implements DriverPort {
   exited: WorkerAdapter | null = null;
   state: TaskState;
   readonly policy: PolicyContext;
-  readonly #cwdLock: CwdLock;
+  readonly #cwdLock: CwdLock | null;
   readonly #gate: GateKeeper;
   readonly #snapshot: Snapshot;
   /** Aborted by a stop or a pause; a new one when the task goes on. */
@@ -85,6 +86,11 @@ export class Driver implements DriverPort {
   /** Set once the driver lets go of its task; settles when the locks are free. */
   #letGo: Promise<void> | null = null;
   #watchers = new Set<() => void>();
+  #markReleased: () => void = () => undefined;
+  /** Resolves when the locks are free. */
+  readonly released: Promise<void> = new Promise((resolve) => {
+    this.#markReleased = resolve;
+  });
 
   constructor(options: DriverOptions) {
     this.deps = options.deps;
@@ -115,6 +121,11 @@ export class Driver implements DriverPort {
     return this.#letGo;
   }
 
+  /** Whether a worker may be started: the folder is this task's. */
+  get holdsFolder(): boolean {
+    return this.#cwdLock !== null;
+  }
+
   get stopSignal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -133,6 +144,12 @@ export class Driver implements DriverPort {
 
   synced(): Promise<Result> {
     return this.task.log.sync();
+  }
+
+  /** Resolves when log and record of the present state are on disk, or can't be: before an answer says that something is so. */
+  async stored(): Promise<void> {
+    await this.synced();
+    await this.#snapshot.flush();
   }
 
   /** Takes over events that were appended before this driver existed (the task's creation), running their effects. */
@@ -223,9 +240,10 @@ export class Driver implements DriverPort {
     this.#timer = null;
     await this.#snapshot.close();
     await this.task.log.close();
-    this.#cwdLock.lock.release();
+    this.#cwdLock?.lock.release();
     this.task.lock.release();
     this.#onReleased();
+    this.#markReleased();
   }
 
   #append(draft: EventDraft): Recorded {

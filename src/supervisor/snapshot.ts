@@ -49,6 +49,8 @@ export class Snapshot {
   #cancel: (() => void) | null = null;
   #writing: Promise<void> | null = null;
   #dirty = false;
+  /** The state name has changed since the last write began: what follows that write does not wait. */
+  #urgent = false;
   #abandoned = false;
 
   constructor(port: DriverPort) {
@@ -65,7 +67,14 @@ export class Snapshot {
     }
     this.#cancel?.();
     this.#cancel = null;
+    this.#urgent = true;
     void this.#write();
+  }
+
+  /** Resolves when the state of now is on disk, or can't be. */
+  async flush(): Promise<void> {
+    /* One write may be under way with an older state. */
+    for (let i = 0; i < 2 && (this.#writing !== null || (this.#dirty && !this.#abandoned)); i += 1) await this.#write();
   }
 
   /** The state has left the log behind: what is on disk stays the truth. */
@@ -86,7 +95,9 @@ export class Snapshot {
   #write(): Promise<void> {
     this.#writing ??= this.#writeOnce().finally(() => {
       this.#writing = null;
-      if (this.#dirty && !this.#abandoned) this.#later();
+      if (!this.#dirty || this.#abandoned) return;
+      if (this.#urgent) void this.#write();
+      else this.#later();
     });
     return this.#writing;
   }
@@ -102,6 +113,7 @@ export class Snapshot {
   async #writeOnce(): Promise<void> {
     if (!this.#dirty || this.#abandoned) return;
     this.#dirty = false;
+    this.#urgent = false;
     const { state, task } = this.#port;
     const synced = await this.#port.synced();
     if (synced.ok && !this.#abandoned) await writeTaskRecordAsync(task.paths.record, snapshotOf(state, task.paths.log));

@@ -10,6 +10,7 @@ import { stopCommand } from "../view.ts";
 /** How long an answer waits for the proof (ms); the stop itself goes on after it. */
 const WAIT_MS = 9_000;
 const LOOK_MS = 100;
+const LET_GO_MS = 1_000;
 /** How long a pause lets Claude confirm that it keeps the call that waits (ms). */
 const PAUSE_DEFERRAL_MS = 3_000;
 
@@ -30,6 +31,8 @@ export async function stopTask(
   if (isTerminal(state) && state !== "failed_to_stop") return { ok: true, state };
   if (owner?.alive) return stopElsewhere(scope, taskId, kind, reason);
   const claimed = await scope.claim(taskId, "stop");
+  /* Somebody became its owner this very moment. */
+  if (!claimed.ok && claimed.reason === "live") return stopElsewhere(scope, taskId, kind, reason);
   if (!claimed.ok) return claimed;
   claimed.driver.record(claimed.claim);
   return stopDriver(claimed.driver, kind, reason);
@@ -47,7 +50,8 @@ async function stopElsewhere(
   if (!asked.ok) return asked;
   const end = clock.mono() + WAIT_MS;
   for (;;) {
-    const view = scope.view(taskId);
+    await new Promise<void>((done) => clock.setTimer(LOOK_MS, done));
+    const view = await scope.look(taskId);
     if (!view.ok) return view;
     const { state, owner, remaining } = view.task;
     if (state === "completed" || state === "failed" || state === "stopped") return { ok: true, state };
@@ -56,7 +60,6 @@ async function stopElsewhere(
       const message = `Task ${taskId} is driven by process ${owner.pid}, which has not proven the stop yet; \`/supervise status ${taskId}\` shows when it has.`;
       return { ok: false, reason: "failed-to-stop", message, state, remaining };
     }
-    await new Promise<void>((done) => clock.setTimer(LOOK_MS, done));
   }
 }
 
@@ -76,7 +79,8 @@ async function stopDriver(driver: Driver, kind: "graceful" | "now", reason: stri
   const name = stateName(state);
   if (state.stop.kind === "proven" || state.ended.kind !== "no") {
     /* A log that can't be written delays no stop, and changes nothing about what is gone. */
-    await driver.synced();
+    await driver.stored();
+    await released(driver);
     return { ok: true, state: name };
   }
   const remaining = state.stop.kind === "unproven" ? state.stop.remaining : [];
@@ -86,6 +90,17 @@ async function stopDriver(driver: Driver, kind: "graceful" | "now", reason: stri
       ? `Task ${taskId} is still being stopped; \`/supervise status ${taskId}\` shows when it is proven.`
       : `Task ${taskId} is not proven stopped; it may still have: ${named}. Run \`${stopCommand(taskId)}\` again.`;
   return { ok: false, reason: "failed-to-stop", message, state: name, remaining };
+}
+
+/** What is proven over is let go of within milliseconds: then its folder is free for the next task. */
+function released(driver: Driver): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = driver.deps.clock.setTimer(LET_GO_MS, resolve);
+    void driver.released.then(() => {
+      cancel();
+      resolve();
+    });
+  });
 }
 
 /** Resolves when the worker is gone and its session can be resumed. */
@@ -109,7 +124,7 @@ export async function pauseTask(scope: Scope, taskId: string, reason: string): P
       stop.kind !== "none" || (control.kind === "paused" && (worker.kind === "gone" || worker.kind === "none")),
     AbortSignal.timeout(WAIT_MS),
   );
-  await driver.synced();
+  await driver.stored();
   const state = stateName(driver.state);
   if (driver.state.control.kind === "paused") return { ok: true, state };
   return failure(

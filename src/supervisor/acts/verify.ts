@@ -25,7 +25,7 @@ export async function verifyTask(scope: Scope, taskId: string): Promise<Result<V
     control.kind !== "supervised" ||
     (budgets.rounds > before && !isActive(verification));
   await driver.until(over, new AbortController().signal);
-  await driver.synced();
+  await driver.stored();
   const { state } = driver;
   const facts = state.lastVerification;
   if (state.budgets.rounds === before || !facts) {
