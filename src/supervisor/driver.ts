@@ -121,6 +121,11 @@ export class Driver implements DriverPort {
     return this.#letGo;
   }
 
+  /** The record does not show the state that the log folds to: it is written anew. */
+  renewRecord(): void {
+    this.#snapshot.touch();
+  }
+
   /** Whether a worker may be started: the folder is this task's. */
   get holdsFolder(): boolean {
     return this.#cwdLock !== null;

@@ -12,6 +12,7 @@ import type { SupervisorDeps } from "./deps.ts";
 import { Driver } from "./driver.ts";
 import { ownerIdentity } from "./start.ts";
 import { foldLog, presentSnapshot, readSnapshot, viewOfStored } from "./stored-task.ts";
+import { takeFolder } from "./take-folder.ts";
 import { viewOf } from "./view.ts";
 
 export class Scope {
@@ -24,7 +25,7 @@ export class Scope {
   }
 
   /** Makes the driver of a task that this process has locked. `state` is what its log folds to. */
-  drive(task: OwnedTask, cwdLock: CwdLock, state: TaskState): Driver {
+  drive(task: OwnedTask, cwdLock: CwdLock | null, state: TaskState): Driver {
     const { env, salt } = this.deps;
     const names = state.spec?.workerEnvNames ?? [];
     const values = Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
@@ -84,8 +85,9 @@ export class Scope {
   }
 
   /**
-   * Becomes the owner of a task whose owner is gone: its lock, its whole log checked and folded, its folder's lock. Reasons:
-   * `live`, `cwd-busy`, `log-damaged`, `no-task`, or a disk fault; then nothing has changed.
+   * Becomes the owner of a task whose owner is gone: its lock, its whole log checked and folded, its folder's lock. A stop
+   * needs no folder: it works while another task has it, and when it is gone. Reasons: `live`, `cwd-busy`, `cwd`,
+   * `log-damaged`, `no-task`, or a disk fault; then nothing has changed.
    */
   async claim(
     taskId: string,
@@ -113,9 +115,11 @@ export class Scope {
     if (!folded.ok) return abandon(folded);
     const { spec } = folded.state;
     if (!spec) return abandon(failure("log-damaged", `The log of task ${taskId} does not begin with its creation.`));
-    const cwdLock = takeCwdLock(layout, spec.cwd, holder);
-    if (!cwdLock.ok) return abandon(cwdLock);
-    const driver = this.drive(task, cwdLock, folded.state);
+    const cwdLock =
+      why === "stop" ? takeCwdLock(layout, spec.cwd, holder) : await takeFolder(this.deps, spec.cwd, holder);
+    if (!cwdLock.ok && why !== "stop") return abandon(cwdLock);
+    const driver = this.drive(task, cwdLock.ok ? cwdLock : null, folded.state);
+    if (!known.ok || known.record.seq !== folded.state.seq) driver.renewRecord();
     const { recovered, missing } = opened;
     if (recovered || missing !== undefined) {
       const torn = recovered ? { tornBytes: recovered.bytes, file: recovered.file } : { tornBytes: 0 };

@@ -71,6 +71,12 @@ export class Snapshot {
     void this.#write();
   }
 
+  /** What is on disk is not this state, whoever is to blame for it. */
+  touch(): void {
+    this.#dirty = true;
+    this.#later();
+  }
+
   /** Resolves when the state of now is on disk, or can't be. */
   async flush(): Promise<void> {
     /* One write may be under way with an older state. */

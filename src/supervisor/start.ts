@@ -2,14 +2,13 @@
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { EventMap, StoredEvent } from "../core/events.ts";
-import { isTerminal } from "../core/machine/project.ts";
 import { initialState, type TaskSpec } from "../core/machine/state.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { bootId, identify } from "../platform/process/index.ts";
 import { judge } from "../policy/index.ts";
 import { knownValues } from "../redaction/index.ts";
 import type { Config } from "../store/config.ts";
-import { type CwdLock, type HolderInfo, takeCwdLock } from "../store/cwd-lock.ts";
+import type { CwdLock, HolderInfo } from "../store/cwd-lock.ts";
 import { refuseOverlap } from "../store/layout.ts";
 import { createTask, type OwnedTask } from "../store/task-store.ts";
 import { freezeVerification, gitHead, treeId } from "../verifier/index.ts";
@@ -23,7 +22,7 @@ import { policyContext } from "./policy-context.ts";
 import { diskFacts } from "./policy-facts.ts";
 import { repositoryFindings } from "./repository.ts";
 import { snapshotOf } from "./snapshot.ts";
-import { readSnapshot } from "./stored-task.ts";
+import { takeFolder } from "./take-folder.ts";
 import { makeWorktree } from "./worktree.ts";
 
 export interface Started {
@@ -199,28 +198,6 @@ function headOf(head: Awaited<ReturnType<typeof gitHead>>): { head?: string; bra
     ...(head.head === undefined ? {} : { head: head.head }),
     ...(head.branch === undefined ? {} : { branch: head.branch }),
   };
-}
-
-/** How long a task that is over may still hold its folder, while its worker leaves (ms). */
-const LETTING_GO_MS = 8_000;
-const LOOK_MS = 50;
-
-/** The folder's lock; one that an ended task is just letting go of is waited for. Reasons: those of `takeCwdLock`. */
-async function takeFolder(
-  deps: SupervisorDeps,
-  cwd: string,
-  holder: HolderInfo,
-): Promise<ReturnType<typeof takeCwdLock>> {
-  const end = deps.clock.mono() + LETTING_GO_MS;
-  for (;;) {
-    const locked = takeCwdLock(deps.layout, cwd, holder);
-    if (locked.ok || locked.reason !== "cwd-busy" || deps.clock.mono() >= end) return locked;
-    const taskId = "holder" in locked ? locked.holder?.["taskId"] : undefined;
-    const record = typeof taskId === "string" ? readSnapshot(deps.layout, taskId) : undefined;
-    if (!record?.ok || !isTerminal(record.record.view.state) || record.record.view.state === "failed_to_stop")
-      return locked;
-    await new Promise<void>((done) => deps.clock.setTimer(LOOK_MS, done));
-  }
 }
 
 /** The working folder by its real path. Reason `cwd`. */

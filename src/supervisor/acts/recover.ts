@@ -10,6 +10,7 @@ import type { TaskState } from "../../core/machine/state.ts";
 import { type Failure, failure, type Result } from "../../core/result.ts";
 import type { Driver } from "../driver.ts";
 import { logFull, notOwned, type Scope } from "../scope.ts";
+import { readSnapshot } from "../stored-task.ts";
 
 /** How long the answer waits for the new worker's handshake (ms); `recover` answers within 20 s. */
 const WAIT_MS = 19_000;
@@ -31,12 +32,15 @@ export async function recoverTask(
   options: RecoverOptions,
 ): Promise<Result<{ state: StateName }>> {
   const owned = await scope.driver(taskId);
+  if (owned && !owned.holdsFolder)
+    return failure("cwd-busy", `The folder of task ${taskId} is in use by another task; stop that one first.`);
   if (owned) return goOn(scope, owned, options, []);
   const view = await scope.look(taskId);
   if (!view.ok) return view;
   const { state, owner } = view.task;
   if (owner?.alive) return { ...notOwned(view.task), reason: "live" };
-  if (state === "completed" || state === "failed_to_stop") return notOwned(view.task);
+  if (state === "failed_to_stop" || (state === "completed" && !isRecordStale(scope, taskId)))
+    return notOwned(view.task);
   const claimed = await scope.claim(taskId, "recover");
   if (!claimed.ok) return claimed;
   const { driver, claim } = claimed;
@@ -45,6 +49,12 @@ export async function recoverTask(
   /* Refused before the claim was recorded: the task is as it was, and nobody's. */
   if (!answer.ok && driver.state.seq === before) await driver.release("failed");
   return answer;
+}
+
+/** An ended task whose owner died before its record said so is claimed once more, which brings the record up to date. */
+function isRecordStale(scope: Scope, taskId: string): boolean {
+  const read = readSnapshot(scope.deps.layout, taskId);
+  return !read.ok || read.record.state !== "completed";
 }
 
 async function goOn(

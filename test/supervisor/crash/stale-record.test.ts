@@ -94,5 +94,8 @@ test("a record that was left behind its log is not believed: the task had ended"
   assert.deepEqual([stopped.ok, stopped.ok && stopped.state], [true, "completed"]);
   const sent = await second.supervisor.send(taskId, "more");
   assert.deepEqual([sent.ok, !sent.ok && sent.reason], [false, "completed"]);
-  assert.equal(second.supervisor.live().length, 0, "nothing was taken over");
+  assert.equal(second.supervisor.live().length, 0, "nothing was kept");
+  assert.equal(JSON.parse(readFileSync(record, "utf8")).state, "completed", "the record is put right");
+  const replayed = await second.supervisor.replay(taskId);
+  assert.ok(replayed.ok && replayed.matches && replayed.state === "completed", JSON.stringify(replayed));
 });

@@ -11,7 +11,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { join } from "node:path";
 
 /**
- * `options`: `{ sessions, work, saveAfterMs = 30 }`. `sessions` is a folder. `work` is a list of calls, made in order,
+ * `options`: `{ sessions, work = [], saveAfterMs = 30, alone = false }`. `sessions` is a folder. With `alone` no two of
+ * them may live at once, in whatever session. `work` is a list of calls, made in order,
  * each once a session: `{ name, command, after?, writes? }`. A call is due once a prompt of the session held the text
  * `after`, at once without it. One that is allowed and `writes` a file (relative path) has written it when it is done.
  */
@@ -44,7 +45,7 @@ export async function session(claude, options) {
     memory.hear(user);
     claude.init();
     memory.saveSoon();
-    await work(claude, memory, options.work);
+    await work(claude, memory, options.work ?? []);
     claude.say("That is that.");
     claude.result();
     memory.save();
@@ -76,14 +77,16 @@ class Memory {
   #file;
   #owner;
   #saveAfterMs;
+  #alone;
   #known = { prompts: [], done: [] };
 
-  constructor(claude, { sessions, saveAfterMs = 30 }) {
+  constructor(claude, { sessions, saveAfterMs = 30, alone = false }) {
     mkdirSync(sessions, { recursive: true });
     this.#claude = claude;
     this.#file = join(sessions, `${claude.sessionId}.json`);
     this.#owner = join(sessions, `${claude.sessionId}.pid`);
     this.#saveAfterMs = saveAfterMs;
+    this.#alone = alone ? join(sessions, "alone.pid") : undefined;
   }
 
   load() {
@@ -92,13 +95,16 @@ class Memory {
     return true;
   }
 
-  /** Notes when another process is still alive in this very session. */
+  /** Notes when another process is still alive in this very session, or at all where it should be alone. */
   enter() {
-    const before = existsSync(this.#owner) ? Number(readFileSync(this.#owner, "utf8")) : 0;
-    if (before > 0 && before !== process.pid && isRunning(before)) {
-      this.#claude.fact("overlap", { sessionId: this.#claude.sessionId, pid: process.pid, other: before });
+    for (const file of [this.#owner, this.#alone]) {
+      if (file === undefined) continue;
+      const before = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
+      if (before > 0 && before !== process.pid && isRunning(before)) {
+        this.#claude.fact("overlap", { sessionId: this.#claude.sessionId, pid: process.pid, other: before });
+      }
+      writeFileSync(file, String(process.pid));
     }
-    writeFileSync(this.#owner, String(process.pid));
   }
 
   hear(user) {
