@@ -255,7 +255,7 @@ describe("start", () => {
     const ran = await run("start Fix --verify x", "rpc", fakeSupervisor({ start }));
     const text = ran.session.notices[0]?.text ?? "";
     assert.match(text, /Stop: \/supervise stop t-9/);
-    assert.match(text, /\/work\/red/);
+    assert.match(text, /\/home\/me\/red/);
     assert.match(text, /A newer Claude\./);
     assert.doesNotMatch(text, /\u001b|\u0007/);
   });

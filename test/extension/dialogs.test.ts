@@ -231,7 +231,7 @@ describe("the text of a dialog", () => {
     assert.ok(title.includes("rm -rf x<U+001B>[2K<U+000D>ls<U+202E>"));
     assert.match(title, /Rule bash\.unknown: What it does is not known\./);
     assert.match(title, /cannot be brought back/);
-    assert.match(title, /In \/work\/here · \d+ characters · SHA-256 [0-9a-f]{12}/);
+    assert.match(title, /In \/home\/me\/here · \d+ characters · SHA-256 [0-9a-f]{12}/);
     assert.doesNotMatch(title, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 
@@ -284,6 +284,10 @@ describe("through the supervisor's updates", () => {
     const shown = showTasks(hubWith(supervisor), supervisor, openPort(session.ctx));
     try {
       supervisor.happen("t-1", "task.created", created);
+      supervisor.happen("t-1", "owner.claimed", {
+        owner: { pid: 1, startTicks: "1", bootId: "b", host: "h" },
+        why: "start",
+      });
       supervisor.happen("t-1", "gate.verdict", verdict("r-1"));
       const dialog = await until(() => session.dialogs.find((one) => one.open), 10_000, "the dialog");
       assert.match(dialog.title, /node r-1\.mjs/);

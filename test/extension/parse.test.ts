@@ -195,7 +195,7 @@ describe("a bad call", () => {
     ["toString", "unknown-command", /help shows all/],
     ["__proto__", "unknown-command", /help shows all/],
     ["takeover t-1", "not-supported", /not part of this version/],
-    ["recover t-1 --extend 1h", "not-supported", /--extend is not part/],
+    ["report t-1 --serve", "not-supported", /--serve is not part/],
     ["estop status", "not-supported", /not part of this version/],
     ["start", "missing-argument", /needs the goal\. Usage: \/supervise start <goal>/],
     ['start --verify "npm test"', "missing-argument", /needs the goal/],
@@ -211,7 +211,7 @@ describe("a bad call", () => {
     ["start Fix --timeout 5", "bad-value", /--timeout: "5" is no duration/],
     ["start Fix --cwd a --cwd b", "given-twice", /--cwd was given twice/],
     ["start Fix --json=yes", "bad-value", /--json takes no value/],
-    ...["worktree", "budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"].map(
+    ...["budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"].map(
       (flag): [string, string, RegExp] => [
         `start Fix --${flag} 1`,
         "not-supported",

@@ -27,11 +27,11 @@ describe("a person who takes long", () => {
       seams: () => ({ clock }),
       steps: [...OPENING, bashHook("node x.mjs"), toolResult("toolu_1", "ran"), { result: {} }],
     });
-    const taskId = await stage.start();
+    const taskId = await stage.start({ patienceMs: 3_600_000 });
     const requestId = await asked(stage, taskId);
     assert.deepEqual(
       (await stage.view(taskId)).deadlines.map((one) => one.name),
-      ["wall"],
+      ["patience", "wall"],
       "the overall limit is shown; the silence watch rests",
     );
     clock.advance(31 * 60_000);
@@ -41,10 +41,22 @@ describe("a person who takes long", () => {
   });
 
   test("C2: the overall limit holds while a person is waited for, and says so", async (t) => {
-    const stage = await openStage(t, { steps: [...OPENING, bashHook("node x.mjs"), { sleep: 60_000 }] });
-    const taskId = await stage.start({ timeoutMs: 1_500 });
+    const clock = manualClock(new Date());
+    const stage = await openStage(t, {
+      seams: () => ({ clock }),
+      steps: [...OPENING, bashHook("node x.mjs"), { sleep: 60_000 }],
+    });
+    const taskId = await stage.start({ timeoutMs: 600_000, patienceMs: 3_600_000 });
     const requestId = await asked(stage, taskId);
-    const view = await stage.when(taskId, (now) => now.state === "failed", "the limit");
+    clock.advance(600_001);
+    const view = await stage.when(
+      taskId,
+      (now) => {
+        clock.advance(1_000); // the waits of the stop itself run on this clock too
+        return now.state === "failed";
+      },
+      "the limit",
+    );
     assert.equal(view.reason, "wall-clock");
     assert.notEqual(hookAnswers(stage)[0]?.permissionDecision, "allow", "time is no approval");
     const late = await stage.supervisor.approve(requestId, undefined, "command");

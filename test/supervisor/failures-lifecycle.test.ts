@@ -99,6 +99,7 @@ describe("a stop of a worker that talks", () => {
     const stage = await openStage(t, { scenario: "chatters" });
     const taskId = await stage.start({ mode: "auto" });
     await stage.when(taskId, (view) => view.state === "running", "a turn");
+    await until(() => promptsOf(stage).length === 1, 10_000, "the prompt to be read");
     const stopped = await stage.supervisor.stop(taskId, "enough of that");
     assert.deepEqual([stopped.ok, stopped.ok && stopped.state], [true, "stopped"], JSON.stringify(stopped));
     await assertNoneLeft(stage.lab.mark, 1_000);

@@ -184,7 +184,7 @@ describe("watchdogs", () => {
       seams: () => ({ clock }),
       steps: [...OPENING, { hook: { tool: "Bash", input: { command: "node x.mjs" } } }, { result: {} }],
     });
-    const taskId = await stage.start();
+    const taskId = await stage.start({ patienceMs: 3_600_000 });
     const asked = await stage.when(taskId, (view) => view.waitsFor === "approval", "the ask");
     clock.advance(31 * 60_000);
     const still = await stage.view(taskId);
