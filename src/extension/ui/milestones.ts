@@ -14,16 +14,24 @@ export interface Milestone {
 }
 
 export function milestone(update: TaskUpdate): Milestone | null {
-  const { taskId, before, after } = update;
+  const { taskId, after } = update;
   if (!isKnown(update.event.type)) return null;
   const event = update.event as unknown as TaskEvent;
   if ("late" in event.data && event.data.late === true) return null;
   if (answersACommand(event, after)) return null;
   const own = ofEvent(taskId, event);
-  if (own !== null) return own;
-  const was = stateName(before);
-  const is = stateName(after);
-  if (is !== "human_required" || was === is) return null;
+  const wait = begunWait(update);
+  if (own === null || wait === null) return own ?? wait;
+  /* The one notice of an event says both: what happened, and that nothing goes on before somebody acts. */
+  const told = own.text.includes("Look: ")
+    ? own.text
+    : `${own.text}\n${taskId} waits for you. Look: /supervise status ${taskId}`;
+  return { text: told, level: own.level === "info" ? wait.level : own.level };
+}
+
+/** With this event the task began to wait for a person, other than for an approval. */
+function begunWait({ taskId, before, after }: TaskUpdate): Milestone | null {
+  if (stateName(after) !== "human_required" || stateName(before) === "human_required") return null;
   switch (waitsFor(after)) {
     case "result":
       return info(
