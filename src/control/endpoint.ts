@@ -157,8 +157,7 @@ export class Endpoint {
   async #serve(socket: Socket, line: Uint8Array): Promise<void> {
     const parsed = parseNudge(line);
     if (!parsed.ok) {
-      socket.end(`${JSON.stringify({ ok: false, requestId: "", reason: parsed.message })}\n`);
-      return;
+      return say(socket, { ok: false, requestId: "", reason: parsed.message });
     }
     const { nudge } = parsed;
     if (nudge.verb !== "status") this.#open.set(socket, "busy");
@@ -170,9 +169,13 @@ export class Endpoint {
       const oldest = this.#replies.keys().next().value;
       if (this.#replies.size > REPLAYED && oldest !== undefined) this.#replies.delete(oldest);
     }
-    const answer = await reply;
-    socket.end(`${JSON.stringify(answer)}\n`);
+    say(socket, await reply);
   }
+}
+
+/** Answers and closes, whether or not the other side reads or closes. */
+function say(socket: Socket, reply: NudgeReply): void {
+  socket.end(`${JSON.stringify(reply)}\n`, () => socket.destroy());
 }
 
 /** Connecting is refused when nobody listens; anything else counts as somebody. */

@@ -10,6 +10,7 @@ import { type Reading, readGuarded } from "./cached-file.ts";
 import { type ControlFolder, floorPath, latchPath, listIdentities, mutexPath, recordPath } from "./folder.ts";
 import { type Floor, type Latch, parseFloor, parseLatch, serialize } from "./latch.ts";
 import { type ControlRecord, parseRecord, serializeRecord } from "./record.ts";
+import { mayMove } from "./states.ts";
 
 export interface FileDeps {
   clock?: Clock;
@@ -118,7 +119,7 @@ export function writeRecord(
 
 /**
  * Reads, changes and writes one record under the lock. `change` answers `undefined` to leave it alone. Reasons:
- * `unknown-identity`, that of the reading, of the lock, or of the disk.
+ * `unknown-identity`, `illegal-move`, that of the reading, of the lock, or of the disk.
  */
 export async function changeRecord(
   folder: ControlFolder,
@@ -132,6 +133,10 @@ export async function changeRecord(
     if (reading.state === "unclear") return reading.fault;
     const next = change(reading.value);
     if (next === undefined) return { ok: true, record: reading.value };
+    const from = reading.value.state;
+    if (next.state !== from && !mayMove(from, next.state)) {
+      return failure("illegal-move", `${identity} can't go from ${from} to ${next.state}. Nothing changed.`);
+    }
     const written = writeRecord(folder, next, reading, deps);
     return written.ok ? { ok: true, record: next } : written;
   });

@@ -6,6 +6,7 @@ import {
   commandOf,
   identityOf,
   isAlive,
+  isOfEarlierBoot,
   isProcessNumber,
   maySignal,
   newMark,
@@ -104,6 +105,8 @@ async function sweepProcess(
 /** The process and what descends from it, by parentage and session; it carries no mark of its own. */
 function descendants(leader: ProcessIdentity, remembered: readonly ProcessIdentity[] = []): ProcessRow[] | undefined {
   if (!isProcessNumber(leader.pid)) return undefined;
+  // Its number belongs to somebody else by now, even where the start ticks happen to agree.
+  if (isOfEarlierBoot(leader)) return [];
   const census = takeCensus({ leader, mark: newMark(undefined), remembered });
   return census.complete ? census.members : undefined;
 }
