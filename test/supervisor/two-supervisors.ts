@@ -39,7 +39,7 @@ export async function interleave(t: TestContext, options: { rounds: number; seed
     PI_CLAUDE_SUPERVISOR_CLAUDE: FAKE_CLAUDE,
     PI_CLAUDE_SUPERVISOR_WORKER_ENV: [...FAKE_CLAUDE_VARIABLES, MARK_NAME].join(","),
   };
-  const scene: Scene = { env, cwd, transport: "claude-jsonl", diary: join(lab.root, "diary") };
+  const scene: Scene = { env, cwd, transport: "claude-jsonl", wish: "done", diary: join(lab.root, "diary") };
   const sceneFile = join(lab.root, "scene.json");
   writeFileSync(sceneFile, JSON.stringify(scene));
   t.diagnostic(`seed ${options.seed}`);

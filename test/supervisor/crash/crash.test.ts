@@ -3,24 +3,31 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createLab } from "../../support/workspace.ts";
 import type { Point } from "./points.ts";
-import { allPoints, type Journey, playAll } from "./run.ts";
+import { allPoints, type Journey, KINDS_OF_LIFE, playAll } from "./run.ts";
 import { TEMPLATE } from "./stage.ts";
 
 describe("a Pi killed at a sample of points of a task's life", () => {
   test("loses nothing and repeats nothing: the next one brings the task to the same end", async (t) => {
     const lab = await createLab(t);
     const template = await lab.repo(TEMPLATE);
-    const points = await allPoints(lab, template, "claude-jsonl");
-    const pipe = await allPoints(lab, template, "process-pipe");
+    const { whole, pipe, stopped } = KINDS_OF_LIFE;
+    const points = await allPoints(lab, template, whole);
+    const ofPipe = await allPoints(lab, template, pipe);
     const seed = Number(process.env["CRASH_SEED"] ?? Date.now());
     const some = (from: readonly Point[], numRuns: number): Point[] =>
       fc.sample(fc.constantFrom(...from), { numRuns, seed });
+    /* The records of a stop, beginning with the request for it. */
+    const inStop = [13, 14, 15].flatMap((number) => [
+      { kind: "log", number, moment: "half" } as const,
+      { kind: "log", number, moment: "after" } as const,
+    ]);
     const journeys: Journey[] = [
-      ...some(points, 8).map((point) => ({ points: [point] })),
-      ...some(pipe, 3).map((point) => ({ points: [point], transport: "process-pipe" as const })),
-      { points: some(points, 2) },
+      ...some(points, 7).map((point) => ({ points: [point], kind: whole })),
+      ...some(ofPipe, 2).map((point) => ({ points: [point], kind: pipe })),
+      ...some(inStop, 2).map((point) => ({ points: [point], kind: stopped })),
+      { points: some(points, 2), kind: whole },
     ];
-    t.diagnostic(`${journeys.length} of ${points.length + pipe.length} points, seed ${seed}`);
+    t.diagnostic(`${journeys.length} points, seed ${seed}`);
     const played = await playAll(t, journeys, 2);
     assert.ok(played.some((one) => one.killed > 0));
   });

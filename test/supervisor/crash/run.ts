@@ -2,14 +2,13 @@
 import type { TestContext } from "node:test";
 import { createLab, type Lab } from "../../support/workspace.ts";
 import type { Moment, Point, PointKind } from "./points.ts";
-import type { Scene } from "./scene.ts";
-import { countPoints, type Played, playCrash, TEMPLATE } from "./stage.ts";
+import { countPoints, type Kind, type Played, playCrash, TEMPLATE } from "./stage.ts";
 
 const KINDS: readonly PointKind[] = ["log", "sync", "record", "spawn", "send", "reply", "end"];
 
 /** Every point of a life; only a log write has a middle. */
-export async function allPoints(lab: Lab, template: string, transport: Scene["transport"]): Promise<Point[]> {
-  const passed = await countPoints(lab, template, transport);
+export async function allPoints(lab: Lab, template: string, kind: Kind): Promise<Point[]> {
+  const passed = await countPoints(lab, template, kind);
   return KINDS.flatMap((kind) => {
     const moments: Moment[] = kind === "log" ? ["before", "half", "after"] : ["before", "after"];
     const numbers = Array.from({ length: passed[kind] ?? 0 }, (_, index) => index + 1);
@@ -19,8 +18,14 @@ export async function allPoints(lab: Lab, template: string, transport: Scene["tr
 
 export interface Journey {
   points: readonly Point[];
-  transport?: Scene["transport"];
+  kind: Kind;
 }
+
+export const KINDS_OF_LIFE = {
+  whole: { transport: "claude-jsonl", wish: "done" },
+  stopped: { transport: "claude-jsonl", wish: "stopped" },
+  pipe: { transport: "process-pipe", wish: "done" },
+} as const satisfies Record<string, Kind>;
 
 /** Each lane has a lab of its own, whose mark tells its processes from the others'. */
 export async function playAll(t: TestContext, journeys: readonly Journey[], lanes: number): Promise<Played[]> {
@@ -33,7 +38,7 @@ export async function playAll(t: TestContext, journeys: readonly Journey[], lane
       const template = await lab.repo(TEMPLATE);
       for (let next = left.shift(); next && failed.length < 3; next = left.shift()) {
         try {
-          played.push(await playCrash(lab, template, next.points, next.transport));
+          played.push(await playCrash(lab, template, next.points, next.kind));
         } catch (error) {
           failed.push(error);
         }

@@ -28,6 +28,10 @@ export interface Scene {
   env: Readonly<Record<string, string>>;
   cwd: string;
   transport: "claude-jsonl" | "process-pipe";
+  /** What the person wants of it: to see it done, or to stop it as soon as it asks for something. */
+  wish: "done" | "stopped";
+  /** Default: what the scripted Claude's work brings about. */
+  verify?: string;
   /** What the person said and was told, one JSON object a line, over all processes. */
   diary: string;
 }
@@ -66,7 +70,7 @@ export async function startScene(scene: Scene, supervisor: Supervisor): Promise<
     goal: GOAL,
     from: scene.cwd,
     mode: pipe ? "manual" : "auto",
-    verify: [pipe ? "true" : "test -f mended.txt"],
+    verify: [scene.verify ?? (pipe ? "true" : "test -f mended.txt")],
     transport: scene.transport,
     ...(pipe ? { ungated: "flag" } : {}),
     maxRounds: 5,
@@ -87,13 +91,22 @@ export async function playPerson(scene: Scene, supervisor: Supervisor, taskId: s
   let view = await looks();
   const over = async (): Promise<boolean> => {
     view = await looks();
-    for (const request of view.requests) await answer(scene, supervisor, request);
+    for (const request of view.requests) {
+      if (scene.wish === "done") await answer(scene, supervisor, request);
+      else if (view.state !== "stopping") await stop(supervisor, taskId);
+    }
     if (view.state === "human_required" && view.waitsFor === "person") await nudge(scene, supervisor, view);
     if (view.state === "human_required" && view.waitsFor === "result") await verify(supervisor, taskId);
     return ["completed", "failed", "stopped", "failed_to_stop"].includes(view.state) && supervisor.live().length === 0;
   };
   await until(over, 30_000, () => `the task to be over; last: ${JSON.stringify(view)}`, 10);
   return looks();
+}
+
+/** `stopped` with proof, in whatever state the task was. */
+export async function stop(supervisor: Supervisor, taskId: string): Promise<void> {
+  const stopped = await supervisor.stop(taskId, "Enough.");
+  if (!stopped.ok || stopped.state !== "stopped") throw new Error(JSON.stringify(stopped));
 }
 
 async function answer(scene: Scene, supervisor: Supervisor, request: TaskView["requests"][number]): Promise<void> {

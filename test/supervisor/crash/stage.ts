@@ -9,15 +9,16 @@ import type { StoredEvent } from "../../../src/core/events.ts";
 import { verifyLog } from "../../../src/store/log-reader.ts";
 import type { LocalSupervisor } from "../../../src/supervisor/local-supervisor.ts";
 import { FAKE_CLAUDE, FAKE_CLAUDE_VARIABLES, type Fake, fakeClaude } from "../../support/fake-claude/index.ts";
-import { assertNoneLeft, isAlive, MARK_NAME } from "../../support/processes.ts";
+import { assertNoneLeft, isAlive, MARK_NAME, processInfo } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 import type { Lab } from "../../support/workspace.ts";
 import { type Point, type PointKind, pointName } from "./points.ts";
-import { GOAL, MESSAGE, openSupervisor, playPerson, readDiary, type Scene, startScene, WORK } from "./scene.ts";
+import { GOAL, MESSAGE, openSupervisor, playPerson, readDiary, type Scene, startScene, stop, WORK } from "./scene.ts";
 
 const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
 /** The guardian's 2 s grace and its look at the rest. */
 const GONE_MS = 5_000;
+const END = { done: "completed", stopped: "stopped" } as const;
 const GO_ON = "Go on with the task where you left off.";
 
 export interface Played {
@@ -39,7 +40,9 @@ interface Staged {
 
 let sets = 0;
 
-function build(lab: Lab, template: string, transport: Scene["transport"]): Staged {
+export type Kind = Pick<Scene, "transport" | "wish">;
+
+function build(lab: Lab, template: string, kind: Kind): Staged {
   sets += 1;
   const root = join(lab.root, `set-${sets}`);
   mkdirSync(root);
@@ -55,7 +58,7 @@ function build(lab: Lab, template: string, transport: Scene["transport"]): Stage
     PI_CLAUDE_SUPERVISOR_CLAUDE: FAKE_CLAUDE,
     PI_CLAUDE_SUPERVISOR_WORKER_ENV: [...FAKE_CLAUDE_VARIABLES, MARK_NAME].join(","),
   };
-  const scene: Scene = { env, cwd, transport, diary: join(root, "diary.jsonl") };
+  const scene: Scene = { env, cwd, ...kind, diary: join(root, "diary.jsonl") };
   const sceneFile = join(root, "scene.json");
   writeFileSync(sceneFile, JSON.stringify(scene));
   return { scene, sceneFile, fake, sessions, tasks: join(state, "tasks"), lab };
@@ -64,29 +67,20 @@ function build(lab: Lab, template: string, transport: Scene["transport"]): Stage
 export const TEMPLATE = { "a.txt": "x\n", "look.mjs": "", "mend.mjs": "" };
 
 /** A life without a crash: how often each kind of point was passed. */
-export async function countPoints(
-  lab: Lab,
-  template: string,
-  transport: Scene["transport"],
-): Promise<Partial<Record<PointKind, number>>> {
-  const set = build(lab, template, transport);
+export async function countPoints(lab: Lab, template: string, kind: Kind): Promise<Partial<Record<PointKind, number>>> {
+  const set = build(lab, template, kind);
   const life = await live(set, null, "");
   assert.equal(life.signal, null, life.output);
   assert.equal(life.code, 0, `${life.output}\n${describe(set)}`);
   const told = JSON.parse(life.output) as { state: string; passed: Partial<Record<PointKind, number>> };
-  assert.equal(told.state, "completed", life.output);
+  assert.equal(told.state, END[kind.wish], life.output);
   await checkOutside(set, taskIds(set)[0] ?? "", 0);
   return told.passed;
 }
 
 /** One process is killed at each of `points`, one after the other; then the task is brought to its end and judged. */
-export async function playCrash(
-  lab: Lab,
-  template: string,
-  points: readonly Point[],
-  transport: Scene["transport"] = "claude-jsonl",
-): Promise<Played> {
-  const set = build(lab, template, transport);
+export async function playCrash(lab: Lab, template: string, points: readonly Point[], kind: Kind): Promise<Played> {
+  const set = build(lab, template, kind);
   const played: Played = { points: points.map(pointName).join(", then "), killed: 0, needed: [] };
   try {
     for (const point of points) {
@@ -106,6 +100,35 @@ export async function playCrash(
   return played;
 }
 
+/**
+ * A scene whose verification is `verify`, killed once that runs. `running` lists its processes by their command line:
+ * what a verification starts carries no mark.
+ */
+export async function killWhen(
+  lab: Lab,
+  template: string,
+  kind: Kind,
+  verify: string,
+): Promise<{ supervisor: LocalSupervisor; taskId: string; running: () => number[] }> {
+  const set = build(lab, template, kind);
+  writeFileSync(set.sceneFile, JSON.stringify({ ...set.scene, verify }));
+  const running = (): number[] => pidsOf(verify);
+  const child = spawnChild(set, null, "");
+  const exited = new Promise((done) => child.once("exit", done));
+  await until(() => running().length > 0, 20_000, "the verification to run");
+  child.kill("SIGKILL");
+  await exited;
+  return { supervisor: openSupervisor(set.scene, () => ({})), taskId: taskIds(set)[0] ?? "", running };
+}
+
+/** Live processes with exactly this command line. */
+function pidsOf(command: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => processInfo(pid)?.command === command);
+}
+
 interface Life {
   code: number | null;
   signal: string | null;
@@ -113,10 +136,7 @@ interface Life {
 }
 
 async function live(set: Staged, point: Point | null, taskId: string): Promise<Life> {
-  const args = ["--import", "tsx", CHILD, set.sceneFile, JSON.stringify(point), taskId];
-  /* The process keeps this machine's TMPDIR, where tsx has its cache; all that it judges by is in the scene. */
-  const env = { PATH: set.lab.env["PATH"], TMPDIR: tmpdir(), HOME: set.lab.home, [MARK_NAME]: set.lab.mark };
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env });
+  const child = spawnChild(set, point, taskId);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk) => {
@@ -126,6 +146,13 @@ async function live(set: Staged, point: Point | null, taskId: string): Promise<L
   /* Not "close": a launcher that has just begun may hold the pipes for a moment longer. */
   await new Promise((done) => child.once("exit", done));
   return { code: child.exitCode, signal: child.signalCode, output };
+}
+
+function spawnChild(set: Staged, point: Point | null, taskId: string) {
+  const args = ["--import", "tsx", CHILD, set.sceneFile, JSON.stringify(point), taskId];
+  /* The process keeps this machine's TMPDIR, where tsx has its cache; all that it judges by is in the scene. */
+  const env = { PATH: set.lab.env["PATH"], TMPDIR: tmpdir(), HOME: set.lab.home, [MARK_NAME]: set.lab.mark };
+  return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env });
 }
 
 function taskIds(set: Staged): string[] {
@@ -150,9 +177,14 @@ async function finish(set: Staged, played: Played): Promise<void> {
     const before = wholeLines(set, taskId);
     const rows = (await supervisor.sessions(true)).tasks;
     assert.deepEqual([rows.length, rows[0]?.problem], [1, null]);
-    const fresh = await goOn(set, supervisor, taskId, rows[0]?.recoverable === true, played);
+    const [row] = rows;
+    assert.equal(row?.recoverable, row !== undefined && !["completed", "failed", "stopped"].includes(row.state));
+    const fresh =
+      set.scene.wish === "done"
+        ? await goOn(set, supervisor, taskId, row?.state === "completed", played)
+        : await endIt(set, supervisor, taskId, played);
     const view = await playPerson(set.scene, supervisor, taskId);
-    assert.equal(view.state, "completed", JSON.stringify(view));
+    assert.equal(view.state, END[set.scene.wish], JSON.stringify(view));
     const after = wholeLines(set, taskId);
     assert.ok(after.subarray(0, before.length).equals(before), "what was in the log is still there, byte for byte");
     for (const entry of readDiary(set.scene)) if (entry.said === "told") played.needed.push(entry.reason);
@@ -162,22 +194,34 @@ async function finish(set: Staged, played: Played): Promise<void> {
   }
 }
 
+/** The person stops what the crash left: a stop that was under way bars everything but itself, and nothing is sent. */
+async function endIt(set: Staged, supervisor: LocalSupervisor, taskId: string, played: Played): Promise<0> {
+  const before = set.fake.factsOf("prompt").length;
+  const status = await supervisor.status(taskId);
+  assert.ok(status.ok, JSON.stringify(status));
+  if (status.task.state === "stopping") {
+    const recovered = await supervisor.recover(taskId, { fresh: false });
+    assert.deepEqual([recovered.ok, !recovered.ok && recovered.reason], [false, "stopping"]);
+    played.needed.push("stop again");
+  }
+  await stop(supervisor, taskId);
+  assert.equal(set.fake.factsOf("prompt").length, before);
+  return 0;
+}
+
 /** Resolves with the number of fresh sessions that were needed. */
 async function goOn(
   set: Staged,
   supervisor: LocalSupervisor,
   taskId: string,
-  recoverable: boolean,
+  over: boolean,
   played: Played,
 ): Promise<number> {
   const recovered = await supervisor.recover(taskId, { fresh: false });
-  if (recovered.ok) {
-    assert.ok(recoverable, "what can be recovered is called recoverable");
-    return 0;
-  }
+  if (recovered.ok) return 0;
   const { reason, message } = recovered;
-  assert.equal(recoverable, reason !== "completed", message);
-  if (reason === "completed") return 0;
+  assert.equal(over, reason === "completed", message);
+  if (over) return 0;
   played.needed.push(reason);
   if (reason === "no-capability") {
     assert.equal(set.scene.transport, "process-pipe", message);
@@ -209,9 +253,9 @@ async function checkOutside(set: Staged, taskId: string, fresh: number): Promise
   assert.equal(verified.torn, 0);
   const replayed = await supervisor.replay(taskId);
   assert.ok(replayed.ok && replayed.matches, JSON.stringify(replayed));
-  assert.equal(replayed.state, "completed");
   const history = await supervisor.history(taskId);
   assert.ok(history.ok);
+  assert.equal(history.view.state, END[scene.wish]);
   const { events } = history;
   assert.deepEqual(
     events.map((event) => event.seq),
