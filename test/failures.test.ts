@@ -66,6 +66,7 @@ describe("the failure list", () => {
 
   test("is read from names alone: a comment or a text of a test is no proof", () => {
     assert.deepEqual([...idsOf('// test("A1: x")\n  test("B2, C3: y", () => "D4");\n  it("E5");')], ["B2", "C3"]);
-    assert.deepEqual([...idsOf("test(\n  `E1, E2: ${what}`,\n  async () => {},\n);")], ["E1", "E2"]);
+    const multiline = ["test(", "  `E1, E2: with a $", "{what}`,", "  async () => {},", ");"].join("\n");
+    assert.deepEqual([...idsOf(multiline)], ["E1", "E2"]);
   });
 });
