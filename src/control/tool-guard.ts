@@ -108,6 +108,11 @@ function judgeSimple(
   for (const word of command) {
     const place = reaches(word.text, places);
     if (word.target && place === "inside") return block(`${word.text} belongs to the stop`);
+    // Inside double quotes the shell still runs what stands in `$(…)` or backticks.
+    for (const inner of word.dynamic ? substitutions(word.text) : []) {
+      const verdict = judgeCommand(inner, places, depth + 1);
+      if (verdict.block) return verdict;
+    }
     if (isReader && !word.target) continue;
     if (place === "inside" || mentions(word.text, places))
       return block(`${word.text.slice(0, 200)} belongs to the stop`);
@@ -122,6 +127,10 @@ function judgeSimple(
     }
   }
   return isReader ? ALLOW : judgeControl(command);
+}
+
+function substitutions(text: string): string[] {
+  return [...text.matchAll(/\$\(|`/g)].map((match) => text.slice(match.index + match[0].length));
 }
 
 /** The stop's own command: asking and stopping are for everybody, lifting is a person's. */

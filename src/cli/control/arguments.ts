@@ -57,6 +57,8 @@ export function parseArguments(argv: readonly string[]): Result<{ command: Comma
     seen.add(name);
     const value = (): string | undefined => {
       if (inline !== undefined) return inline;
+      // A text that begins with dashes is written `--reason=…`.
+      if (argv[at + 1]?.startsWith("--")) return undefined;
       at += 1;
       return argv[at];
     };
