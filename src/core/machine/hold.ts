@@ -6,6 +6,7 @@ import { classifyResult } from "../classify.ts";
 import type { TaskEvent } from "../events.ts";
 import { denialsOf, MAX_EQUAL_DENIALS, MAX_EQUAL_ROUNDS } from "./stall.ts";
 import type { Hold, TaskState } from "./state.ts";
+import { changedScripts, needsSignOff } from "./verification.ts";
 
 /** Runs in a row that a changing tree may make void before a person is asked. */
 export const MAX_VOID_RUNS = 2;
@@ -22,6 +23,13 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         ? put("stalled", repeated(event.data.toolName))
         : state;
     case "verify.finished": {
+      if (needsSignOff(event.data)) {
+        const names = changedScripts(event.data).slice(0, 5).join(", ");
+        return put(
+          "sign-off",
+          `The verification passed, but the worker changed what it runs (${names}). Look at that, then \`/supervise verify ${state.taskId}\` signs it off.`,
+        );
+      }
       if (event.data.outcome === "error") {
         const again = event.data.reason === "tree-changed" && state.budgets.voidRuns < MAX_VOID_RUNS;
         return again && state.spec?.mode === "auto"

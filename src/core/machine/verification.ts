@@ -3,7 +3,7 @@
  * a new turn of the worker makes every verdict void.
  */
 import type { TaskEvent } from "../events.ts";
-import type { TaskState, VerificationState } from "./state.ts";
+import type { TaskState, VerificationState, VerifyFacts } from "./state.ts";
 
 export function verification(state: TaskState, event: TaskEvent): TaskState {
   const present = state.verification;
@@ -18,7 +18,7 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
     case "verify.finished": {
       if (present.kind !== "running") return state;
       const next: VerificationState =
-        event.data.outcome === "pass"
+        event.data.outcome === "pass" && !needsSignOff(event.data)
           ? { kind: "confirming", facts: event.data }
           : { kind: event.data.outcome === "fail" ? "failed" : "error", facts: event.data };
       return { ...to(next), lastVerification: event.data };
@@ -38,6 +38,20 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
     default:
       return state;
   }
+}
+
+/**
+ * The worker changed what the verification itself runs: its pass says little until a person has looked. A person's own
+ * `verify`, with the findings before them, is that look.
+ */
+export function needsSignOff(facts: VerifyFacts): boolean {
+  return facts.outcome === "pass" && facts.by === "auto" && changedScripts(facts).length > 0;
+}
+
+export function changedScripts(facts: VerifyFacts): string[] {
+  return facts.findings
+    .filter((finding) => finding.kind === "changed-script")
+    .map((finding) => finding.path ?? finding.detail);
 }
 
 /** Wanted, running or waiting for the last look at the tree: the worker gets no message meanwhile. */
