@@ -314,7 +314,11 @@ function fields(event: StoredEvent): Record<string, unknown> {
 }
 
 function checkPipe(set: Staged): void {
-  const heard = set.fake.factsOf("note").flatMap((note) => ("said" in note ? [note["said"]] : []));
+  const heard = set.fake
+    .factsOf("note")
+    .flatMap((note) => ("said" in note ? [note["said"]] : []))
+    /* One that was killed before its goal reached it read nothing. */
+    .filter((text) => text !== "");
   assert.ok(heard.length <= 1, `the goal was given ${heard.length} times`);
   assert.ok(heard.every((text) => text === GOAL));
 }
