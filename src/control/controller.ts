@@ -21,7 +21,7 @@ import { createIds } from "../platform/ids.ts";
 import { bootId, identify } from "../platform/process/index.ts";
 import { type Adoption, adoptMarker, adoptShared } from "./adopt.ts";
 import { type StopCheck, StopChecker, type StopHeld } from "./check.ts";
-import { Endpoint, socketPathOf } from "./endpoint.ts";
+import { Endpoint, removeDeadSockets, socketPathOf } from "./endpoint.ts";
 import { type EnrollInput, enroll, estop } from "./enroll.ts";
 import type { RecordEvidence } from "./evidence.ts";
 import { type FileDeps, holderNote, readRecordFile } from "./files.ts";
@@ -157,6 +157,7 @@ class Controller implements ControlPort {
     }
     // Records that a dead process left behind are verified beside our start, which never waits for them.
     void settleOrphans(this.folder, this.#requestDeps()).catch(warn);
+    void removeDeadSockets(this.folder, this.#clock.now()).catch(warn);
     return { ok: true };
   }
 

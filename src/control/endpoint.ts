@@ -3,7 +3,7 @@
  * folder (a new socket is 0755 under the usual umask, so it is also chmodded). Everything is bounded: 32 connections,
  * one line of 4 KiB each, 2 seconds to say it.
  */
-import { chmodSync, lstatSync, unlinkSync } from "node:fs";
+import { chmodSync, lstatSync, readdirSync, unlinkSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { failure, type Result } from "../core/result.ts";
@@ -170,6 +170,27 @@ export class Endpoint {
       if (this.#replies.size > REPLAYED && oldest !== undefined) this.#replies.delete(oldest);
     }
     say(socket, await reply);
+  }
+}
+
+/** A socket this young may be between its creation and its first listening, milliseconds. */
+const YOUNG_MS = 60_000;
+
+/** Removes what killed instances left: sockets of ours, by name and owner, that nobody listens on. Best effort. */
+export async function removeDeadSockets(folder: ControlFolder, now: Date): Promise<void> {
+  let names: string[];
+  try {
+    names = readdirSync(folder.socketDir).filter((name) => /^[0-9a-f]{12}\.sock$/.test(name));
+  } catch {
+    return;
+  }
+  for (const path of names.map((name) => join(folder.socketDir, name))) {
+    if (!judgeSocket(path, folder.ownership).ok || (await isListening(path))) continue;
+    try {
+      if (now.getTime() - lstatSync(path).mtimeMs > YOUNG_MS) unlinkSync(path);
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+    }
   }
 }
 

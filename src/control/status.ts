@@ -2,7 +2,7 @@
 import type { Result } from "../core/result.ts";
 import { readGuarded } from "./cached-file.ts";
 import { type SharedCheck, StopChecker, type StopHeld } from "./check.ts";
-import { readSnapshot, type Snapshot } from "./files.ts";
+import { readSnapshot, type Snapshot, unknownIdentity } from "./files.ts";
 import { type ControlFolder, drillPath, isSameFolder } from "./folder.ts";
 import type { ControlRecord } from "./record.ts";
 import { isOwnerAlive } from "./request.ts";
@@ -53,6 +53,7 @@ export function readStatus(
   const read = readSnapshot(folder);
   if (!read.ok) return read;
   const { snapshot } = read;
+  if (scope !== ALL && !snapshot.records.has(scope)) return unknownIdentity(scope);
   const checker = new StopChecker(folder, shared);
   const check = checker.check(scope === ALL ? undefined : scope);
   const wanted = scope === ALL ? [...snapshot.records.keys()] : [scope];

@@ -1,7 +1,16 @@
 /** Lock, socket and protocol of the fault table. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmodSync, lstatSync, mkdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -186,6 +195,22 @@ describe("the socket", () => {
     await new Promise((resolve) => child.once("exit", resolve));
     assert.ok(lstatSync(path.path).isSocket());
     await portOf(where, { instanceId: "stale" });
+  });
+
+  test("17: that a killed process left is removed by the next one; a live or young one, or another file, is not", async (t) => {
+    const where = lab(t);
+    const first = await portOf(where);
+    const at = (name: string): string => join(where.folder.path, `${name}.sock`);
+    const old = new Date(Date.now() - 3_600_000);
+    for (const name of ["00000000dead", "00000000beef"]) {
+      const code = `require("net").createServer().listen(${JSON.stringify(at(name))}, () => process.kill(process.pid, "SIGKILL"))`;
+      await new Promise((resolve) => spawn(process.execPath, ["-e", code], { stdio: "ignore" }).once("exit", resolve));
+    }
+    writeFileSync(at("0000000f11e0"), "");
+    for (const path of [at("00000000dead"), at("0000000f11e0"), first.socket]) utimesSync(path, old, old);
+    await portOf(where);
+    await until(() => lstatSync(at("00000000dead"), { throwIfNoEntry: false }) === undefined, 3000, "it is removed");
+    for (const path of [at("00000000beef"), at("0000000f11e0"), first.socket]) assert.ok(lstatSync(path), path);
   });
 
   const planted: {

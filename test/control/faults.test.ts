@@ -1,7 +1,7 @@
 /** Durability, processes and races of the fault table. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, fstatSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
@@ -168,6 +168,64 @@ describe("a disk that refuses the latch", () => {
     assert.ok(performance.now() - began < 8000);
     const pause = await setLatch(where.folder, latchRequest("pause", ALL), { lockWaitMs: 50 });
     assert.ok(!pause.ok && pause.reason === "lock-held");
+  });
+});
+
+describe("a file system that can't sync folders", () => {
+  test("37: makes the latch a weak one, which is said, and no failure", async (t) => {
+    const where = lab(t);
+    const fs: DurableFs = {
+      ...nodeDurableFs,
+      fsyncSync: (fd) => {
+        if (fstatSync(fd).isDirectory()) throw Object.assign(new Error("EINVAL"), { code: "EINVAL" });
+      },
+    };
+    const outcome = await requestStop(where.folder, latchRequest("stop", ALL), { redact, fs });
+    assert.ok(outcome.ok && outcome.report.exitCode === 0);
+    assert.equal(outcome.report.durable, "weak");
+  });
+});
+
+describe("49: a stop at the same moment", () => {
+  test("as a completion wins: the record never says completed", async (t) => {
+    const where = lab(t);
+    const { control, task } = await enrolled(where, "one");
+    control.onStop(async (order) => {
+      await task.acknowledge(order.epoch);
+      await task.report(order.epoch, {});
+    });
+    assert.ok((await setLatch(where.folder, latchRequest("stop", ALL))).ok);
+    await task.end("completed");
+    const record = recordOf(where, "one");
+    assert.equal(record.cause, "operator");
+    assert.notEqual(record.state, "running");
+    assert.equal(new StopChecker(where.folder).check("one").clear, false);
+  });
+
+  test("as completions of several tasks leaves each either completed before it, or stopped by it", async (t) => {
+    const where = lab(t);
+    const opened = await openControl({ env: where.env, redact, pollMs: 30 });
+    assert.ok(opened.ok);
+    const { control } = opened;
+    where.after(() => control.close());
+    const names = ["a", "b", "c", "d"];
+    const tasks = [];
+    for (const identity of names) {
+      const taken = await control.enroll({ identity, taskId: identity, cwd: "/usr" });
+      assert.ok(taken.ok);
+      tasks.push(taken.task);
+    }
+    control.onStop((order) => void control.task(order.identity)?.acknowledge(order.epoch));
+    const [outcome] = await Promise.all([
+      requestStop(where.folder, latchRequest("stop", ALL), { redact, waitMs: 500 }),
+      ...tasks.map((task) => task.end("completed")),
+    ]);
+    assert.ok(outcome.ok);
+    for (const identity of names) {
+      const record = recordOf(where, identity);
+      assert.equal(record.state, "stopped");
+      assert.equal(record.epoch === 0, record.cause === "completed", JSON.stringify(record));
+    }
   });
 });
 

@@ -3,6 +3,7 @@
  * a broken configuration can refuse is no stop.
  */
 import { join } from "node:path";
+import { unknownIdentity } from "../../control/files.ts";
 import { AGENTS_MAY_NOT_PAUSE, type ControlFolder, openControlFolder } from "../../control/folder.ts";
 import { actorOf, requirePerson } from "../../control/person.ts";
 import { checkReason } from "../../control/reason.ts";
@@ -61,7 +62,9 @@ function status(command: Command, ports: CliPorts): Answer {
   const check = new SharedStop({ account: ports.account, ownership: ports.ownership }).check;
   const read = opened.ok
     ? readStatus(opened.folder, command.scope, ports.clock.now(), check)
-    : { ok: true as const, status: emptyStatus(check) };
+    : command.scope === ALL
+      ? { ok: true as const, status: emptyStatus(check) }
+      : unknownIdentity(command.scope);
   if (!read.ok) return refused(read);
   const setting = settingOf(ports);
   return {
