@@ -1,7 +1,7 @@
 /** Kills a scene at a point, lets the next Pi and its person finish it, and looks at what the outside saw. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,6 +44,7 @@ export type Kind = Pick<Scene, "transport" | "wish">;
 
 function build(lab: Lab, template: string, kind: Kind): Staged {
   sets += 1;
+  shareCache(lab);
   const root = join(lab.root, `set-${sets}`);
   mkdirSync(root);
   const cwd = join(root, "repo");
@@ -62,6 +63,13 @@ function build(lab: Lab, template: string, kind: Kind): Staged {
   const sceneFile = join(root, "scene.json");
   writeFileSync(sceneFile, JSON.stringify(scene));
   return { scene, sceneFile, fake, sessions, tasks: join(state, "tasks"), lab };
+}
+
+/** tsx keeps its cache in TMPDIR, which is the lab's for what is killed; with a cold one each life takes a second longer. */
+function shareCache(lab: Lab): void {
+  const name = `tsx-${process.geteuid?.() ?? 0}`;
+  const link = join(lab.tmp, name);
+  if (!existsSync(link) && existsSync(join(tmpdir(), name))) symlinkSync(join(tmpdir(), name), link);
 }
 
 export const TEMPLATE = { "a.txt": "x\n", "look.mjs": "", "mend.mjs": "" };
@@ -150,8 +158,7 @@ async function live(set: Staged, point: Point | null, taskId: string): Promise<L
 
 function spawnChild(set: Staged, point: Point | null, taskId: string) {
   const args = ["--import", "tsx", CHILD, set.sceneFile, JSON.stringify(point), taskId];
-  /* The process keeps this machine's TMPDIR, where tsx has its cache; all that it judges by is in the scene. */
-  const env = { PATH: set.lab.env["PATH"], TMPDIR: tmpdir(), HOME: set.lab.home, [MARK_NAME]: set.lab.mark };
+  const env = { PATH: set.lab.env["PATH"], TMPDIR: set.lab.tmp, HOME: set.lab.home, [MARK_NAME]: set.lab.mark };
   return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env });
 }
 
