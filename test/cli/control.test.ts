@@ -1,9 +1,10 @@
 /** The command itself: what it takes, what it answers, and what it leaves as exit code. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { parseArguments } from "../../src/cli/control/arguments.ts";
 import type { CliPorts } from "../../src/cli/control/ports.ts";
 import { runControl } from "../../src/cli/control/run.ts";
@@ -289,8 +290,11 @@ describe("drill", () => {
 
 describe("the bundle", () => {
   let bundle = "";
+  let folder = "";
+  after(() => rmSync(folder, { recursive: true, force: true }));
   before(() => {
-    bundle = join(REPO, ".cache", `control-${process.pid}`, "control.mjs");
+    folder = mkdtempSync(join(tmpdir(), "pcs-bundle-"));
+    bundle = join(folder, "control.mjs");
     const built = spawnSync(process.execPath, ["--import", "tsx", "scripts/build-control.ts", bundle], {
       cwd: REPO,
       encoding: "utf8",
