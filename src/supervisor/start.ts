@@ -51,6 +51,12 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
       `The goal has ${goal.length} characters, at most ${MAX_GOAL_CHARS} are sent. Put the details into a file of the workspace and name it.`,
     );
   }
+  if (settings.automation === "off" && settings.mode === "auto") {
+    return failure(
+      "automation-off",
+      "Automation is off in supervisor.json, so no automatic task can start; use --mode manual, or set automation to on.",
+    );
+  }
   if (settings.transport === "process-pipe" && input.ungated === undefined) {
     return failure(
       "ungated",

@@ -6,9 +6,11 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { StartInput } from "../../src/supervisor/api.ts";
 import { getSupervisor } from "../../src/supervisor/index.ts";
+import { LocalSupervisor } from "../../src/supervisor/local-supervisor.ts";
 import { claudeBinary, workerEnvNames } from "../support/claude.ts";
 import { assertNoneLeft } from "../support/processes.ts";
 import { createLab, type Lab } from "../support/workspace.ts";
+import { openStage } from "./stage.ts";
 
 interface Case {
   name: string;
@@ -238,4 +240,16 @@ describe("the state folder is refused", () => {
     const { opened } = await open(t, async () => ({ PI_CLAUDE_SUPERVISOR_STATE_DIR: "state" }));
     assert.ok(!opened.ok && opened.reason === "state-dir", JSON.stringify(opened));
   });
+});
+
+test("an automatic task is refused while supervisor.json has automation off; a manual one is not", async (t) => {
+  const stage = await openStage(t, { scenario: "obedient" });
+  const settings = join(stage.lab.tmp, "supervisor.json");
+  await writeFile(settings, '{ "automation": "off" }', { mode: 0o600 });
+  const supervisor = new LocalSupervisor({ ...stage.deps, agentDir: stage.lab.tmp });
+  stage.lab.defer(() => supervisor.shutdown(1_000));
+  const refused = await supervisor.start({ ...good(stage.cwd), mode: "auto" });
+  assert.ok(!refused.ok && refused.reason === "automation-off", JSON.stringify(refused));
+  isOneSentence(refused.message);
+  assert.ok((await supervisor.start(good(stage.cwd))).ok);
 });

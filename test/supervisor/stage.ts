@@ -19,6 +19,7 @@ export interface Stage {
   lab: Lab;
   cwd: string;
   supervisor: LocalSupervisor;
+  deps: SupervisorDeps;
   fake: Fake;
   start(input?: Partial<StartInput>): Promise<string>;
   view(taskId: string): Promise<TaskView>;
@@ -74,6 +75,7 @@ export async function openStage(t: AfterHook, options: StageOptions = {}): Promi
     lab,
     cwd,
     supervisor,
+    deps: made.deps,
     fake,
     view,
     async start(input = {}) {
