@@ -3,7 +3,7 @@
  * denies everything else. The same for a Claude that is logged in and for one with a scripted model.
  */
 import { randomBytes } from "node:crypto";
-import { readdir, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import type { ExecutableFacts, WorkerEvent, WorkerStartInput } from "../../src/core/contracts/worker.ts";
@@ -34,6 +34,8 @@ export interface Room {
   workspace(script: string): Promise<string>;
   /** A worker in `cwd`, not started. Hooks that `isOurs` refuses are denied at once. */
   worker(cwd: string, options?: WorkerOptions): Promise<Driven>;
+  /** Has Claude written the prompt of this session down? 2.1.268 writes its record a moment after the work began. */
+  sessionTold(cwd: string, sessionId: string): Promise<boolean>;
   /** Ends what is left and removes the folder and Claude's own record of its sessions. */
   close(): Promise<{ processes: number; sessionFiles: number }>;
 }
@@ -95,10 +97,13 @@ export async function openRoom(options: SpikeOptions): Promise<Room> {
       if (onEvent) driven.worker.subscribe(onEvent);
       return driven;
     },
+    async sessionTold(cwd, sessionId) {
+      const record = join(outside.projects, projectName(cwd), `${sessionId}.jsonl`);
+      return (await readFile(record, "utf8").catch(() => "")).includes(COMMAND);
+    },
     async close() {
       // Claude keeps each session under its configuration folder: the records of these workspaces go with them.
-      const projects = join(process.env["CLAUDE_CONFIG_DIR"] ?? join(homedir(), ".claude"), "projects");
-      const sessionFiles = options.scripted ? 0 : await removeSessions(projects, cwds, basename(lab.root));
+      const sessionFiles = options.scripted ? 0 : await removeSessions(outside.projects, cwds, basename(lab.root));
       const marked = await killMarked(lab.mark);
       await lab.cleanup();
       return { processes: marked.length, sessionFiles };
@@ -110,6 +115,8 @@ interface Outside {
   drive: { env: Readonly<Record<string, string>> } | { hostEnv: Readonly<Record<string, string>> };
   input: Partial<WorkerStartInput>;
   secrets: readonly string[];
+  /** Where its Claude keeps the sessions of each project. */
+  projects: string;
   modelRequests(): number | null;
 }
 
@@ -118,8 +125,10 @@ async function scripted(lab: Lab): Promise<Outside> {
   const server = await startModelServer();
   lab.defer(() => server.close());
   server.script("main", (request) => (request.newToolResults().length > 0 ? text("done") : bash(COMMAND)));
+  const env = claudeEnv(lab, server.url);
   return {
-    drive: { env: claudeEnv(lab, server.url) },
+    drive: { env },
+    projects: projectsOf(env, lab.home),
     input: {},
     secrets: [lab.apiKey],
     modelRequests: () => server.of("main").length,
@@ -135,8 +144,18 @@ function authenticated(lab: Lab): Outside {
     input: { workerEnvNames: [...names, MARK_NAME] },
     // Short values (a region, a flag) are no secrets, and would be found everywhere.
     secrets: values.filter((value) => value.length >= 16),
+    projects: projectsOf(process.env, homedir()),
     modelRequests: () => null,
   };
+}
+
+function projectsOf(env: Readonly<Record<string, string | undefined>>, home: string): string {
+  return join(env["CLAUDE_CONFIG_DIR"] ?? join(home, ".claude"), "projects");
+}
+
+/** A project's folder is named after its real path: every other character than letters and digits is a dash (2.1.268). */
+function projectName(cwd: string): string {
+  return cwd.replace(/[^a-zA-Z0-9]/g, "-");
 }
 
 function definedOf(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
@@ -146,14 +165,13 @@ function definedOf(env: Readonly<Record<string, string | undefined>>): Record<st
 }
 
 /**
- * The session folders of these workspaces, named after their real paths (2.1.268: every other character than letters and
- * digits becomes a dash). `unique` is the random name of the temporary folder: nothing without it is touched.
+ * Removes the session folders of these workspaces. `unique` is the random name of the temporary folder: nothing without it is touched.
  */
 async function removeSessions(projects: string, cwds: readonly string[], unique: string): Promise<number> {
   let removed = 0;
   for (const cwd of cwds) {
-    const name = cwd.replace(/[^a-zA-Z0-9]/g, "-");
-    if (!name.includes(unique.replace(/[^a-zA-Z0-9]/g, "-"))) continue;
+    const name = projectName(cwd);
+    if (!name.includes(projectName(unique))) continue;
     const folder = join(projects, name);
     removed += await readdir(folder).then(
       (files) => files.length,

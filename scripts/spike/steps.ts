@@ -34,6 +34,8 @@ export async function toolRuns(spike: Spike, seen: Seen, input: Partial<WorkerSt
   const names = [base, base + 1, base + 2].map((seconds) => `sleep ${seconds}`);
   const running = (): string[] => processesWithMark(spike.room.lab.mark).map(({ command }) => command);
   await until(() => names.every((name) => running().includes(name)), TURN_MS, "the tool's three processes", 50);
+  const { sessionId } = worker.input;
+  await until(() => spike.room.sessionTold(cwd, sessionId), TURN_MS, "the session's record", 50);
   return { worker, cwd };
 }
 
