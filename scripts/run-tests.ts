@@ -8,7 +8,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 const LEVELS = {
-  unit: { rooms: ["core", "policy", "redaction", "report", "."], suffix: ".test.ts", concurrency: 2 },
+  unit: { rooms: ["core", "policy", "redaction", "report", "package", "."], suffix: ".test.ts", concurrency: 2 },
   process: {
     rooms: [
       "platform",
@@ -21,6 +21,7 @@ const LEVELS = {
       "supervisor",
       "extension",
       "cli",
+      "build",
     ],
     suffix: ".test.ts",
     concurrency: 2,

@@ -1,0 +1,28 @@
+/** `npm run check:package [-- ARCHIVE]`: judges a packed archive; without one, that of dist/. Exit code 1 and the broken rules. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readArchive } from "./package/archive.ts";
+import { checkPackage } from "./package/check.ts";
+
+const dist = resolve(dirname(fileURLToPath(import.meta.url)), "..", "dist");
+const path = process.argv[2] ?? newestIn(dist);
+if (path === undefined) {
+  console.error("There is no archive in dist: npm run build");
+  process.exit(2);
+}
+const archive = readFileSync(path);
+const files = readArchive(archive);
+const problems = checkPackage(files, archive.length);
+for (const problem of problems) console.error(problem);
+console.log(`${path}: ${files.length} files, ${archive.length} bytes, ${problems.length} problems`);
+process.exitCode = problems.length > 0 ? 1 : 0;
+
+function newestIn(folder: string): string | undefined {
+  try {
+    const name = readdirSync(folder).find((one) => one.endsWith(".tgz"));
+    return name === undefined ? undefined : join(folder, name);
+  } catch {
+    return undefined; // no dist folder
+  }
+}
