@@ -1,5 +1,5 @@
-/** Reads an npm archive (gzip'd tar) into memory: what is published is judged by its own bytes, not by the folder it came from. */
-import { gunzipSync } from "node:zlib";
+/** npm archives (gzip'd tar) in memory: what is published is judged by its own bytes, not by the folder it came from. */
+import { gunzipSync, gzipSync } from "node:zlib";
 
 export interface ArchiveFile {
   /** Below `package/`, with `/`. */
@@ -41,6 +41,41 @@ export function readArchive(archive: Buffer): ArchiveFile[] {
     });
   }
   return files;
+}
+
+/** An archive as npm makes them, for a registry of a test's own. Throws on a path that a plain header cannot hold. */
+export function writeArchive(files: readonly Pick<ArchiveFile, "path" | "mode" | "content">[]): Buffer {
+  const parts = files.flatMap(({ path, mode, content }) => {
+    const header = Buffer.alloc(BLOCK);
+    header.write(nameField(`package/${path}`), 0);
+    header.write(prefixField(`package/${path}`), 345);
+    header.write(`${mode.toString(8).padStart(7, "0")}\0`, 100);
+    header.write("0000000\0", 108);
+    header.write("0000000\0", 116);
+    header.write(`${content.length.toString(8).padStart(11, "0")}\0`, 124);
+    header.write("00000000000\0", 136);
+    header.write("        ", 148);
+    header.write("0", 156);
+    header.write("ustar\u000000", 257);
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+    return [header, content, Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK)];
+  });
+  return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]));
+}
+
+function nameField(path: string): string {
+  return path.length <= 100 ? path : path.slice(splitAt(path) + 1);
+}
+
+function prefixField(path: string): string {
+  return path.length <= 100 ? "" : path.slice(0, splitAt(path));
+}
+
+function splitAt(path: string): number {
+  const at = path.indexOf("/", path.length - 101);
+  if (at < 0 || at > 155) throw new Error(`the path does not fit into a tar header: ${path}`);
+  return at;
 }
 
 function text(header: Buffer, at: number, length: number): string {

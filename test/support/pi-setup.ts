@@ -23,6 +23,8 @@ export interface PiSetup {
   cwd: string;
   /** Folder or file for `-e`. Default: this package. */
   extensionPath?: string;
+  /** Loads what `pi install` put into this HOME, and nothing by `-e`. */
+  installed?: boolean;
   /** Default: the lab's. Several Pi may share one. */
   stateDir?: string;
   /** Default: the lab's. */
@@ -70,15 +72,8 @@ export async function preparePi(setup: PiSetup): Promise<PiLaunch> {
     if (value === undefined) delete env[name];
     else env[name] = value;
   }
-  const flags = [
-    "--no-extensions",
-    "-e",
-    setup.extensionPath ?? PACKAGE_ROOT,
-    "--provider",
-    "lab",
-    "--model",
-    "scripted",
-  ];
+  const extension = setup.installed ? [] : ["--no-extensions", "-e", setup.extensionPath ?? PACKAGE_ROOT];
+  const flags = [...extension, "--provider", "lab", "--model", "scripted"];
   return { file: await nodeFor(setup.line), args: [cliOf(setup.line), ...flags, ...(setup.args ?? [])], env };
 }
 
@@ -97,14 +92,16 @@ async function shareCaches(setup: PiSetup): Promise<void> {
   }
 }
 
-async function nodeFor(line: PiLine): Promise<string> {
+/** The Node that runs a line here. Throws when there is none (see `skipReason`). */
+export async function nodeFor(line: PiLine): Promise<string> {
   if (line === "0.73.1") return process.execPath;
   const node = await findNode22();
   if (!node.ok) throw new Error(node.reason);
   return node.path;
 }
 
-function cliOf(line: PiLine): string {
+/** The program of a line. */
+export function cliOf(line: PiLine): string {
   const modules = join(PACKAGE_ROOT, "node_modules");
   return line === "0.73.1"
     ? join(modules, "@mariozechner", "pi-coding-agent", "dist", "cli.js")

@@ -205,9 +205,6 @@ export interface Counters {
   protocolErrors: number;
 }
 
-/** The person's switch in `supervisor.json`, as it was last seen. */
-export type AutomationState = { kind: "on" } | { kind: "off"; why: string; since: string };
-
 export type EndedState =
   | { kind: "no" }
   | { kind: "completed"; treeId: string; at: string }
@@ -239,7 +236,6 @@ export interface TaskState {
   lastVerification: VerifyFacts | null;
   stop: StopState;
   control: ControlState;
-  automation: AutomationState;
   hold: Hold | null;
   ended: EndedState;
   budgets: BudgetState;
@@ -290,7 +286,6 @@ export function initialState(taskId: string): TaskState {
     lastVerification: null,
     stop: { kind: "none" },
     control: { kind: "supervised" },
-    automation: { kind: "on" },
     hold: null,
     ended: { kind: "no" },
     budgets: {
