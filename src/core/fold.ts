@@ -21,6 +21,7 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "owner.released",
   "task.recovering",
   "fault.cleared",
+  "automation.changed",
   "task.completed",
   "task.failed",
   "worker.spawning",

@@ -65,6 +65,8 @@ function tell(event: TaskEvent, names: Map<string, string>): Told {
       return callEntry(event.data);
     case "gate.not-run":
       return { kind: "call", title: `${name(names, event.data)} did not run (${event.data.why})` };
+    case "automation.changed":
+      return { kind: "trouble", title: line(event.data.why) };
     case "gate.incident":
       return {
         kind: "trouble",

@@ -78,6 +78,8 @@ export interface TaskView {
   goal: string;
   cwd: string;
   mode: "manual" | "auto";
+  /** The person's switch as an automatic task last saw it; null for a manual one. */
+  automation: "on" | "off" | null;
   createdAt: string;
   /** Time of the newest event. */
   lastEventAt: string;

@@ -17,6 +17,7 @@ import { assertNever, type Result } from "../core/result.ts";
 import type { CwdLock } from "../store/cwd-lock.ts";
 import type { OwnedTask } from "../store/task-store.ts";
 import type { TaskUpdate } from "./api.ts";
+import type { AutomationSwitch } from "./automation-switch.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import type { DriverPort, Recorded } from "./effect-port.ts";
 import { createGateKeeper, type GateKeeper } from "./gate-keeper.ts";
@@ -37,6 +38,7 @@ export interface DriverOptions {
   redactor: Redactor;
   /** The state that the log folds to so far. */
   state: TaskState;
+  automation: AutomationSwitch;
   onUpdate(update: TaskUpdate): void;
   /** The task is over and nothing of it is left: the driver has let go of its locks. */
   onReleased(): void;
@@ -58,6 +60,15 @@ const EXPENDABLE: ReadonlySet<EventType> = new Set<EventType>([
   "notice",
 ]);
 
+/** Nothing automatic follows from these, and there are many of them: the switch is not looked at. */
+const MOVES_NOTHING: ReadonlySet<EventType> = new Set<EventType>([
+  ...EXPENDABLE,
+  "automation.changed",
+  "prompt.ack",
+  "tool.use",
+  "tool.result",
+]);
+
 export class Driver implements DriverPort {
   readonly deps: SupervisorDeps;
   readonly task: OwnedTask;
@@ -69,6 +80,9 @@ export class Driver implements DriverPort {
   state: TaskState;
   readonly policy: PolicyContext;
   readonly #cwdLock: CwdLock | null;
+  readonly #automation: AutomationSwitch;
+  /** This process has claimed the task on its log: only then may it record what it sees by itself. */
+  #claimed = false;
   readonly #gate: GateKeeper;
   readonly #snapshot: Snapshot;
   /** Aborted by a stop or a pause; a new one when the task goes on. */
@@ -99,6 +113,7 @@ export class Driver implements DriverPort {
     this.artifacts = new TextArtifacts(options.task.paths.artifacts);
     this.state = options.state;
     this.#cwdLock = options.cwdLock;
+    this.#automation = options.automation;
     this.#onUpdate = options.onUpdate;
     this.#onReleased = options.onReleased;
     const { spec } = options.state;
@@ -217,10 +232,21 @@ export class Driver implements DriverPort {
           const reason = this.redactor.text(asked.reason);
           this.record({ type: "stop.requested", data: { by: "person", kind: asked.kind, reason, end: "stopped" } });
         }
-        if (!this.#letGo) this.#lookForStop();
+        if (this.#letGo) return;
+        const changed = this.#switched();
+        if (changed) this.record(changed);
+        this.#lookForStop();
       },
       { background: true },
     );
+  }
+
+  /** The person's switch, before anything that an automatic move may follow from. */
+  #switched(): EventDraft | null {
+    const { spec, stop, ended, automation } = this.state;
+    if (!this.#claimed || spec?.mode !== "auto" || stop.kind !== "none" || ended.kind !== "no") return null;
+    const { to, why } = this.#automation.look();
+    return to === automation.kind ? null : { type: "automation.changed", data: { to, why: this.redactor.text(why) } };
   }
 
   async #effectsOver(): Promise<void> {
@@ -252,6 +278,8 @@ export class Driver implements DriverPort {
   }
 
   #append(draft: EventDraft): Recorded {
+    const changed = MOVES_NOTHING.has(draft.type) ? null : this.#switched();
+    if (changed) this.#append(changed);
     const { worker } = this.state;
     const workerId = "workerId" in worker && worker.workerId !== "" ? { workerId: worker.workerId } : {};
     const key = "promptId" in draft.data ? { idempotencyKey: String(draft.data.promptId) } : {};
@@ -292,6 +320,7 @@ export class Driver implements DriverPort {
 
   #apply(event: StoredEvent, written: boolean): void {
     const before = this.state;
+    if (event.type === "owner.claimed") this.#claimed = true;
     this.#stepping = true;
     const { state, effects } = step(before, event as TaskEvent);
     this.state = state;

@@ -8,6 +8,7 @@ import { knownValues } from "../redaction/index.ts";
 import { type CwdLock, takeCwdLock } from "../store/cwd-lock.ts";
 import { type OwnedTask, openTaskVerified } from "../store/task-store.ts";
 import type { TaskUpdate, TaskView } from "./api.ts";
+import { type AutomationSwitch, automationSwitch } from "./automation-switch.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { Driver } from "./driver.ts";
 import { ownerIdentity } from "./start.ts";
@@ -20,8 +21,11 @@ export class Scope {
   readonly drivers = new Map<string, Driver>();
   readonly listeners = new Set<(update: TaskUpdate) => void>();
 
+  readonly automation: AutomationSwitch;
+
   constructor(deps: SupervisorDeps) {
     this.deps = deps;
+    this.automation = automationSwitch(deps);
   }
 
   /** Makes the driver of a task that this process has locked. `state` is what its log folds to. */
@@ -35,6 +39,7 @@ export class Scope {
       cwdLock,
       redactor: this.deps.createRedactor({ salt, known: knownValues(values) }),
       state,
+      automation: this.automation,
       onUpdate: (update) => {
         for (const listener of [...this.listeners]) listener(update);
       },

@@ -4,6 +4,7 @@ import { deadlines } from "../core/machine/deadlines.ts";
 import { isDeferred } from "../core/machine/deferral.ts";
 import { isTerminal, stateName, waitsFor } from "../core/machine/project.ts";
 import { pendingRequests } from "../core/machine/requests.ts";
+import { standing } from "../core/machine/standing.ts";
 import type { RequestState, TaskState } from "../core/machine/state.ts";
 import type { RequestView, TaskView } from "./api.ts";
 
@@ -30,6 +31,7 @@ export function viewOf(state: TaskState, logPath: string, mono: number | null): 
     goal: spec?.goal ?? "",
     cwd: spec?.cwd ?? "",
     mode: spec?.mode ?? "manual",
+    automation: spec?.mode === "auto" ? state.automation.kind : null,
     createdAt: state.createdAt,
     lastEventAt: state.at,
     claudeSessionId: state.sessionId,
@@ -82,23 +84,4 @@ export function requestView(taskId: string, request: RequestState): RequestView 
     since,
     deferred: isDeferred(request),
   };
-}
-
-/** Why the task stands where it stands: a sentence and its code. */
-function standing(state: TaskState): { why: string | null; reason: string | null } {
-  const { ended, stop, hold } = state;
-  if (ended.kind === "completed") return { why: `The verification passed for tree ${ended.treeId}.`, reason: null };
-  if (stop.kind === "unproven")
-    return {
-      why: `Something may still run: ${stop.remaining.map((one) => one.detail).join("; ")}`,
-      reason: stop.cause ?? "stop",
-    };
-  if (ended.kind === "failed") return { why: ended.message, reason: ended.reason };
-  if (stop.kind !== "none") return { why: stop.reason, reason: stop.cause ?? "stop" };
-  if (hold) return { why: hold.message, reason: hold.reason };
-  const waiting = pendingRequests(state).find((request) => request.askedOf === "person");
-  if (waiting) return { why: `${waiting.toolName} waits for approval: ${waiting.reason}`, reason: waiting.rule };
-  if (waitsFor(state) === "result")
-    return { why: "The turn is over; look at the result, then verify, send or stop.", reason: null };
-  return { why: null, reason: null };
 }

@@ -58,6 +58,7 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
     .chain((fresh) => fc.record({ fresh: fc.constant(fresh), resume: fc.constant(!fresh), sessionId: id("s") })),
   "pause.requested": fc.record({ by: fc.constant("person" as const), reason: fc.constant("r") }),
   "fault.cleared": fc.record({ fault: fc.constantFrom("ungated-call", "permission-mode") }),
+  "automation.changed": fc.record({ to: fc.constantFrom("on", "off"), why: fc.constant("w") }),
   "worker.rate-limit": fc.record({
     status: fc.constantFrom("allowed", "rejected"),
     resetsAt: fc.constant("2026-01-01T00:10:00.000Z"),

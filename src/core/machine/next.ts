@@ -1,5 +1,6 @@
 /** What the state as a whole wants now: a spawn, a message, a verification, an end. */
 import { evidencePrompt, GO_ON } from "../prompts.ts";
+import { isAutomatic } from "./automation.ts";
 import { answeredWhileDeferred } from "./deferral.ts";
 import { type Effect, record, type Step } from "./effects.ts";
 import { roundsUsedUp } from "./hold.ts";
@@ -69,7 +70,7 @@ export function isIdle(state: TaskState): boolean {
 
 /** An automatic task verifies each good result, once. */
 function wantsVerification(state: TaskState): boolean {
-  if (state.turn.kind !== "idle" || state.hold !== null || !isIdle(state)) return false;
+  if (state.turn.kind !== "idle" || !isAutomatic(state) || !isIdle(state)) return false;
   if (state.prompts.queue.length > 0 || state.prompts.goOn) return false;
   const { verification: v } = state;
   return v.kind === "none" || (v.kind === "error" && v.facts.reason === "tree-changed");
@@ -82,12 +83,12 @@ interface Message {
   redacted: boolean;
 }
 
-/** The one message to send next. A hold stops all but a person's. */
+/** The one message to send next. A hold, and the person's switch, stop all but a person's. */
 function nextMessage(state: TaskState): Message | null {
   const { spec, prompts: p, verification: v } = state;
   if (!spec) return null;
   const started = state.worker.kind === "live" && state.turn.kind === "none";
-  const automatic = state.hold === null;
+  const automatic = isAutomatic(state);
   if (started && automatic && !p.goalGiven) {
     return { source: "goal", promptId: null, text: spec.goal, redacted: spec.goalRedacted };
   }

@@ -1,5 +1,6 @@
 /** The state names that people, `task.json` and outside tests see: a pure projection of the record. */
 import { answeredWhileDeferred } from "./deferral.ts";
+import { isIdle } from "./next.ts";
 import { pendingRequests } from "./requests.ts";
 import type { TaskState } from "./state.ts";
 import { isActive } from "./verification.ts";
@@ -57,10 +58,16 @@ export function stateName(state: TaskState): StateName {
 }
 
 function resting(state: TaskState): StateName {
-  if (state.hold !== null) return "human_required";
+  if (state.hold !== null || restsByTheSwitch(state)) return "human_required";
   if (state.turn.kind === "idle" && state.spec?.mode === "manual" && state.prompts.queue.length === 0)
     return "human_required";
   return "running";
+}
+
+/** Automation is off, and so nothing follows from what is there. */
+export function restsByTheSwitch(state: TaskState): boolean {
+  if (state.automation.kind === "on") return false;
+  return isIdle(state) && state.prompts.queue.length === 0;
 }
 
 export function waitsFor(state: TaskState): WaitsFor {
@@ -69,7 +76,7 @@ export function waitsFor(state: TaskState): WaitsFor {
   if (name !== "human_required") return null;
   if (state.hold?.fault === true) return "person";
   if (pendingRequests(state).some((request) => request.askedOf === "person")) return "approval";
-  if (state.hold !== null) return "person";
+  if (state.hold !== null || restsByTheSwitch(state)) return "person";
   return "result";
 }
 

@@ -29,6 +29,8 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
         answered: remember(state.answered, request.toolUseId, event.data.decision),
       };
     }
+    case "automation.changed":
+      return event.data.to === "off" ? { ...state, requests: askedOfPeople(state.requests) } : state;
     case "request.deferring": {
       const request = state.requests[event.data.requestId];
       if (request?.phase !== "pending" || request.deferral !== "none") return state;
@@ -68,6 +70,11 @@ export function deferredOnly(requests: TaskState["requests"]): TaskState["reques
 
 export function pendingRequests(state: TaskState): RequestState[] {
   return Object.values(state.requests).filter((request) => request.phase === "pending");
+}
+
+/** What waits for the decider waits for a person from now on: its answer would not count any more. */
+function askedOfPeople(requests: TaskState["requests"]): TaskState["requests"] {
+  return Object.fromEntries(Object.entries(requests).map(([id, request]) => [id, { ...request, askedOf: "person" }]));
 }
 
 function toRequest(spec: TaskSpec, data: EventMap["gate.verdict"], at: string, mono: number): RequestState | null {

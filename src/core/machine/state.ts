@@ -205,6 +205,9 @@ export interface Counters {
   protocolErrors: number;
 }
 
+/** The person's switch in `supervisor.json`, as it was last seen. */
+export type AutomationState = { kind: "on" } | { kind: "off"; why: string; since: string };
+
 export type EndedState =
   | { kind: "no" }
   | { kind: "completed"; treeId: string; at: string }
@@ -236,6 +239,7 @@ export interface TaskState {
   lastVerification: VerifyFacts | null;
   stop: StopState;
   control: ControlState;
+  automation: AutomationState;
   hold: Hold | null;
   ended: EndedState;
   budgets: BudgetState;
@@ -286,6 +290,7 @@ export function initialState(taskId: string): TaskState {
     lastVerification: null,
     stop: { kind: "none" },
     control: { kind: "supervised" },
+    automation: { kind: "on" },
     hold: null,
     ended: { kind: "no" },
     budgets: {

@@ -3,7 +3,7 @@
  *
  * An event passes the small machines in a fixed order; each reads what the earlier ones already changed:
  *
- *   owner → budgets → stall → tools → stop → ended → verification → requests → prompts → control → worker → turn → hold → counters
+ *   owner → automation → budgets → stall → tools → stop → ended → verification → requests → prompts → control → worker → turn → hold → counters
  *
  * `budgets` and `tools` stand before the machines whose old state they ask for; `ended` stands before `verification`
  * because `completed` needs the verdict that `verification` then closes; `control` stands before `worker`, whose process
@@ -14,6 +14,7 @@
 import { classifyResult } from "../classify.ts";
 import type { TaskEvent } from "../events.ts";
 import { answer, answerLate } from "./answer.ts";
+import { automation } from "./automation.ts";
 import { budgets } from "./budgets.ts";
 import { control } from "./control.ts";
 import { counters } from "./counters.ts";
@@ -37,6 +38,7 @@ export type { Step } from "./effects.ts";
 
 const MACHINES = [
   owner,
+  automation,
   budgets,
   stall,
   tools,

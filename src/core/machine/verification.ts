@@ -10,7 +10,12 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
   const to = (next: VerificationState): TaskState => ({ ...state, verification: next });
   switch (event.type) {
     case "verify.requested":
+      if (event.data.by === "auto" && state.automation.kind === "off") return state;
       return isActive(present) ? state : to({ kind: "wanted", by: event.data.by, mono: event.mono });
+    case "automation.changed":
+      return event.data.to === "off" && present.kind === "wanted" && present.by === "auto"
+        ? to({ kind: "none" })
+        : state;
     case "verify.started":
       return present.kind === "running" || present.kind === "wanted"
         ? to({ kind: "running", by: event.data.by, mono: event.mono })

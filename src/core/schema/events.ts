@@ -114,6 +114,8 @@ export const eventSchemas = {
   "task.recovering": Type.Object({ fresh: Bool, resume: Bool, sessionId: Str, extendMs: Opt(Num) }),
   /** A person has read the fault report and wants automation back. */
   "fault.cleared": Type.Object({ fault: Str }),
+  /** The person's switch `automation` is another one than before; only in automatic tasks. */
+  "automation.changed": Type.Object({ to: oneOf("on", "off"), why: Str }),
   "task.completed": Type.Object({ treeId: Str, round: Int, by: oneOf("person", "auto"), ...Late }),
   "task.failed": Type.Object({ reason: Str, message: Str, ...Late }),
 

@@ -2,6 +2,7 @@
 import type { EventMap, TaskEvent } from "../../core/events.ts";
 import { isKnown } from "../../core/fold.ts";
 import { stateName, waitsFor } from "../../core/machine/project.ts";
+import { standing } from "../../core/machine/standing.ts";
 import type { TaskState } from "../../core/machine/state.ts";
 import { oneLine } from "../../report/inert.ts";
 import type { TaskUpdate } from "../../supervisor/api.ts";
@@ -39,7 +40,7 @@ function begunWait({ taskId, before, after }: TaskUpdate): Milestone | null {
       );
     case "person":
       return warning(
-        `${taskId} waits for you. ${oneLine(after.hold?.message ?? "", 300)} Look: /supervise status ${taskId}`,
+        `${taskId} waits for you. ${oneLine(standing(after).why ?? "", 300)} Look: /supervise status ${taskId}`,
       );
     default:
       return null;
@@ -66,6 +67,8 @@ function ofEvent(taskId: string, event: TaskEvent): Milestone | null {
     }
     case "gate.verdict":
       return event.data.requestId === undefined ? null : asks(taskId, event.data, event.data.requestId);
+    case "automation.changed":
+      return warning(`${taskId}: ${oneLine(event.data.why, 300)}`);
     case "gate.incident":
       return {
         text: `${taskId}: automation is off, ${oneLine(event.data.fault, 60)}. ${oneLine(event.data.detail, 300)} Look: /supervise report ${taskId}`,

@@ -6,6 +6,7 @@
  *      { "say": "hello" }, { "emit": { "type": "future" } }, { "raw": "noise\n" }, { "sleep": 50 }, { "result": {} },
  *      { "child": { "what": "server", "command": ["sleep", "600"], "detached": true } }, { "eof": true }, { "exit": 0 }]
  */
+import { existsSync } from "node:fs";
 import { scenarios } from "./scenarios.mjs";
 
 const PLAY = {
@@ -27,6 +28,10 @@ const PLAY = {
   },
   child: (claude, { what, command, ...options }) => void claude.child(what, command, options),
   sleep: (claude, ms) => claude.sleep(ms),
+  /** Goes on once this file is there (in the worker's folder, or by its whole path). */
+  waitFile: async (claude, path) => {
+    while (!existsSync(path)) await claude.sleep(20);
+  },
   eof: (claude) => claude.eof(),
   exit: (claude, code) => claude.exit(code),
 };

@@ -1,0 +1,25 @@
+/** Why a task stands where it stands, for status, lists and notices. */
+import { restsByTheSwitch, waitsFor } from "./project.ts";
+import { pendingRequests } from "./requests.ts";
+import type { TaskState } from "./state.ts";
+
+/** A sentence and its code. */
+export function standing(state: TaskState): { why: string | null; reason: string | null } {
+  const { ended, stop, hold } = state;
+  if (ended.kind === "completed") return { why: `The verification passed for tree ${ended.treeId}.`, reason: null };
+  if (stop.kind === "unproven")
+    return {
+      why: `Something may still run: ${stop.remaining.map((one) => one.detail).join("; ")}`,
+      reason: stop.cause ?? "stop",
+    };
+  if (ended.kind === "failed") return { why: ended.message, reason: ended.reason };
+  if (stop.kind !== "none") return { why: stop.reason, reason: stop.cause ?? "stop" };
+  if (hold) return { why: hold.message, reason: hold.reason };
+  const waiting = pendingRequests(state).find((request) => request.askedOf === "person");
+  if (waiting) return { why: `${waiting.toolName} waits for approval: ${waiting.reason}`, reason: waiting.rule };
+  if (state.automation.kind === "off" && restsByTheSwitch(state))
+    return { why: state.automation.why, reason: "automation-off" };
+  if (waitsFor(state) === "result")
+    return { why: "The turn is over; look at the result, then verify, send or stop.", reason: null };
+  return { why: null, reason: null };
+}
