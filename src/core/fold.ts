@@ -63,6 +63,7 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "verify.started",
   "verify.finished",
   "verify.stale",
+  "signoff.requested",
   "stop.requested",
   "stop.proven",
   "stop.failed",

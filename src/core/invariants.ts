@@ -8,6 +8,7 @@ import { isTerminal, stateName } from "./machine/project.ts";
 import type { TaskState } from "./machine/state.ts";
 import type { Step } from "./machine/step.ts";
 import { ranUngated } from "./machine/tools.ts";
+import { changedScripts } from "./machine/verification.ts";
 
 /** Sentences about what this step broke; empty when it broke nothing. */
 export function violations(before: TaskState, event: TaskEvent, { state: after, effects }: Step): string[] {
@@ -20,6 +21,9 @@ export function violations(before: TaskState, event: TaskEvent, { state: after, 
     const verdict = before.verification;
     const proven =
       event.type === "task.completed" && verdict.kind === "confirming" && verdict.facts.treeId === event.data.treeId;
+    const unsigned =
+      proven && verdict.kind === "confirming" && verdict.by !== "person" && changedScripts(verdict.facts).length > 0;
+    if (unsigned) broken.push("1: completed with a changed verification script that no person signed");
     if (!proven) broken.push("1: completed without a passing verification of that tree");
   }
   const held = after.owner.kind === "held" && after.control.kind === "supervised";

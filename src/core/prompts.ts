@@ -26,6 +26,11 @@ export function evidencePrompt(facts: VerifyFacts, maxRounds: number, failedRoun
   ].join("\n\n");
 }
 
+/** A person refused the result: said with whatever the worker hears next. */
+export function notSigned(note: string): string {
+  return `A person looked at your last result and did not accept it${note === "" ? "." : `: ${note}`}`;
+}
+
 /**
  * What a worker should know from its first request on. Claude 2.1.268 puts its own environment block only behind the
  * first tool call when a message holds an `@`.

@@ -24,7 +24,7 @@ import { createGateKeeper, type GateKeeper } from "./gate-keeper.ts";
 import { policyContext } from "./policy-context.ts";
 import { diskFacts } from "./policy-facts.ts";
 import { RawPayloads } from "./raw.ts";
-import { confirmTree, verify } from "./run-verification.ts";
+import { askSignOff, confirmTree, verify } from "./run-verification.ts";
 import { endWorker, sendPrompt, spawnWorker, sweep, teardown } from "./run-worker.ts";
 import { Snapshot } from "./snapshot.ts";
 import { LOOK_FOR_STOP_MS, takeStopRequest } from "./stop-request.ts";
@@ -364,6 +364,8 @@ export class Driver implements DriverPort {
         return sendPrompt(this, effect);
       case "verify":
         return verify(this, effect);
+      case "ask-sign-off":
+        return askSignOff(this);
       case "confirm-tree":
         return confirmTree(this, effect);
       case "end-worker":

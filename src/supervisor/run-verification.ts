@@ -2,6 +2,7 @@
 import type { VerifyReport } from "../core/contracts/verifier.ts";
 import type { EventMap } from "../core/events.ts";
 import type { Effect } from "../core/machine/effects.ts";
+import { changedScripts } from "../core/machine/verification.ts";
 import { leftovers } from "../platform/containment/index.ts";
 import { signal } from "../platform/process/index.ts";
 import { createVerifier, treeId } from "../verifier/index.ts";
@@ -11,6 +12,8 @@ import { LEFTOVER_WAIT_MS } from "./limits.ts";
 type EffectOf<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
 
 const LOOK_MS = 250;
+/** Names that a sign-off lists. */
+const MOST_PATHS = 50;
 
 export async function verify(port: DriverPort, effect: EffectOf<"verify">): Promise<void> {
   const { deps, state, redactor, stopSignal } = port;
@@ -90,6 +93,27 @@ async function quietTree(port: DriverPort): Promise<void> {
     }
     await new Promise<void>((done) => clock.setTimer(LOOK_MS, done));
   }
+}
+
+/** The request by which a person signs a pass: durable, and open until they answer or the worker goes on. */
+export async function askSignOff(port: DriverPort): Promise<void> {
+  const { verification, taskId } = port.state;
+  if (verification.kind !== "signing" || verification.request !== null) return;
+  const { facts, why } = verification;
+  const paths = changedScripts(facts);
+  const requestId = port.deps.ids.requestId();
+  const message = `The verification passed, but the worker changed what it runs (${summary(paths)}). Look at that; \`/supervise approve ${requestId}\` then completes task ${taskId}.`;
+  const { treeId, round } = facts;
+  port.record({
+    type: "signoff.requested",
+    data: { requestId, why, treeId, round, message, paths: paths.slice(0, MOST_PATHS) },
+  });
+  await port.synced();
+}
+
+function summary(paths: readonly string[]): string {
+  const more = paths.length - 5;
+  return `${paths.slice(0, 5).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 export async function confirmTree(port: DriverPort, effect: EffectOf<"confirm-tree">): Promise<void> {

@@ -145,14 +145,15 @@ async function makeTmpDir(): Promise<Result<{ path: string }>> {
 export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Promise<void> {
   const { raw, deps } = port;
   const promptId = effect.promptId ?? deps.ids.uuid();
-  const text = raw.text(effect.source === "goal" ? "goal" : promptId) ?? (effect.redacted ? undefined : effect.text);
+  const own = raw.text(effect.source === "goal" ? "goal" : promptId) ?? (effect.redacted ? undefined : effect.text);
+  const prefaced = (words: string): string => (effect.preface === undefined ? words : `${effect.preface}\n\n${words}`);
   const fail = (fault: Failure): void => {
     port.record({
       type: "prompt.failed",
       data: { promptId, reason: fault.reason, message: port.redactor.text(fault.message) },
     });
   };
-  if (text === undefined) {
+  if (own === undefined) {
     return fail(
       failure(
         "text-redacted",
@@ -161,7 +162,10 @@ export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Pr
     );
   }
   const { source, redacted } = effect;
-  if (port.record({ type: "prompt.intent", data: { promptId, source, text: effect.text, redacted } }) !== "written") {
+  if (
+    port.record({ type: "prompt.intent", data: { promptId, source, text: prefaced(effect.text), redacted } }) !==
+    "written"
+  ) {
     return fail(failure("log-unavailable", "The log can't be written, so nothing is sent."));
   }
   const synced = await port.synced();
@@ -175,7 +179,7 @@ export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Pr
     state.turn.kind !== "sending";
   if (overtaken || !worker)
     return fail(failure("overtaken", "The message was not sent: the worker was stopped or left first."));
-  const sent = await worker.send(text, promptId);
+  const sent = await worker.send(prefaced(own), promptId);
   raw.dropText(promptId);
   if (!sent.ok) return fail(sent);
   port.record({ type: "prompt.written", data: { promptId } });

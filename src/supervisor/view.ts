@@ -6,6 +6,7 @@ import { isTerminal, stateName, waitsFor } from "../core/machine/project.ts";
 import { pendingRequests } from "../core/machine/requests.ts";
 import { standing } from "../core/machine/standing.ts";
 import type { RequestState, TaskState } from "../core/machine/state.ts";
+import { openSignOff } from "../core/machine/verification.ts";
 import type { RequestView, TaskView } from "./api.ts";
 
 export function stopCommand(taskId: string): string {
@@ -38,7 +39,7 @@ export function viewOf(state: TaskState, logPath: string, mono: number | null): 
     model: state.model,
     currentTool: tool ? { toolName: tool.toolName, since: tool.at } : null,
     background: state.background,
-    requests: pendingRequests(state).map((request) => requestView(state.taskId, request)),
+    requests: requestViews(state),
     rounds: { used: budgets.rounds, failed: budgets.failedRounds, max: spec?.limits.maxRounds ?? 0 },
     turns: budgets.turns,
     costUsd: costUsd(state) ?? null,
@@ -64,6 +65,35 @@ export function viewOf(state: TaskState, logPath: string, mono: number | null): 
         : null,
     stopCommand: stopCommand(state.taskId),
     logPath,
+  };
+}
+
+/** Everything that waits for an answer: the worker's calls, then a result that waits for a signature. */
+export function requestViews(state: TaskState): RequestView[] {
+  const signOff = signOffView(state);
+  const calls = pendingRequests(state).map((request) => requestView(state.taskId, request));
+  return signOff === null ? calls : [...calls, signOff];
+}
+
+/** It needs no worker and outlives every process: always `deferred`. */
+function signOffView(state: TaskState): RequestView | null {
+  const request = openSignOff(state);
+  if (request === null) return null;
+  const { requestId, since, message, why, treeId, round, paths } = request;
+  return {
+    requestId,
+    taskId: state.taskId,
+    kind: "sign-off",
+    toolName: "verification",
+    toolUseId: "",
+    input: { why, treeId, round, paths, verification: state.spec?.verify.commands.map((one) => one.text) ?? [] },
+    cwd: state.spec?.cwd ?? "",
+    rule: "sign-off",
+    reason: message,
+    loss: null,
+    askedOf: "person",
+    since,
+    deferred: true,
   };
 }
 

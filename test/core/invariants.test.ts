@@ -158,7 +158,7 @@ describe("the machine under random events", () => {
   test("the sequences reach every kind of state, so that the properties above mean something", () => {
     const seen = new Set<string>();
     const effects = new Set<string>();
-    const drafts = fc.sample(disturbed, { numRuns: 1500, seed: 7 });
+    const drafts = fc.sample(disturbed, { numRuns: 4000, seed: 7 });
     for (const sequence of drafts) {
       let state = initialState("t");
       sequence.forEach((d, index) => {

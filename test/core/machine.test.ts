@@ -48,20 +48,6 @@ describe("rounds", () => {
     assert.equal(play.name, "human_required");
   });
 
-  test("a pass of a verification whose own script the worker changed waits for a person's sign-off", () => {
-    const findings = [{ kind: "changed-script" as const, path: "package.json", detail: "scripts.test" }];
-    const play = working().feed(result(), verifying, finished("pass", { findings }));
-    assert.deepEqual([play.name, play.held], ["human_required", "sign-off"]);
-    assert.deepEqual(play.kinds(), ["verify"], "the tree is not even looked at");
-    play.feed({ type: "verify.requested", data: { by: "person" } });
-    assert.deepEqual(play.kinds(), ["verify"]);
-    play.feed(
-      { type: "verify.started", data: { by: "person", round: 2, where: "workspace", commands: [] } },
-      finished("pass", { findings, by: "person" }),
-    );
-    assert.deepEqual(play.kinds(), ["confirm-tree"]);
-  });
-
   test("a passing tree that has changed since is not completed", () => {
     const play = working().feed(result(), verifying, finished("pass"));
     assert.deepEqual(play.kinds(), ["verify", "confirm-tree"]);

@@ -44,6 +44,15 @@ export class Play {
     return stateName(this.state);
   }
 
+  /** What a supervisor records about the worker that it was told to start. */
+  respawn(): EventDraft[] {
+    return [
+      { type: "worker.spawning", data: { workerId: "w2", sessionId: "s1", resume: true } },
+      { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
+      ready(),
+    ];
+  }
+
   kinds(): string[] {
     return this.effects.filter((effect) => effect.kind !== "record").map((effect) => effect.kind);
   }

@@ -194,10 +194,22 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
       where: fc.constant("workspace"),
       durationMs: fc.constant(1),
       commands: fc.constant([]),
-      findings: fc.constant([]),
+      findings: fc.constantFrom<EventMap["verify.finished"]["findings"]>(
+        [],
+        [],
+        [{ kind: "changed-script", path: "check.sh", detail: "It was changed." }],
+      ),
       late,
     })
     .map(strip),
+  "signoff.requested": fc.record({
+    requestId: id("r", 4),
+    why: fc.constant("changed-script" as const),
+    treeId: id("tree"),
+    round: fc.constant(1),
+    message: fc.constant("m"),
+    paths: fc.constant(["check.sh"]),
+  }),
   "verify.stale": fc.record({ passedTree: id("tree"), presentTree: id("tree") }),
   "stop.requested": fc.record({
     by: fc.constantFrom("person", "watchdog"),

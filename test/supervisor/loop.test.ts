@@ -68,7 +68,11 @@ test("D13: a worker that turns the test script into `true` gets a pass, and no c
   const started = await supervisor.start({ goal: "Mend sum", from: cwd, mode: "auto", verify: ["npm test"] });
   assert.ok(started.ok, JSON.stringify(started));
   const view = await supervisor.settled(started.taskId);
-  assert.deepEqual([view.state, view.reason, view.waitsFor], ["human_required", "sign-off", "person"], view.why ?? "");
+  assert.deepEqual(
+    [view.state, view.reason, view.waitsFor],
+    ["human_required", "sign-off", "approval"],
+    view.why ?? "",
+  );
   assert.match(view.why ?? "", /package\.json/);
   const stopped = await supervisor.stop(started.taskId, undefined);
   assert.ok(stopped.ok && stopped.state === "stopped");

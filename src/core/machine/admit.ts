@@ -74,8 +74,11 @@ function recoverRefusal(state: TaskState): Failure | null {
   return null;
 }
 
+/** What judging an answer needs to know of a request. */
+type Answerable = Pick<RequestState, "requestId" | "phase"> & { kind: RequestState["kind"] | "sign-off" };
+
 /** Null when this request takes this kind of answer. */
-export function requestRefusal(request: RequestState, command: "approve" | "deny" | "answer"): Failure | null {
+export function requestRefusal(request: Answerable, command: "approve" | "deny" | "answer"): Failure | null {
   const id = request.requestId;
   if (request.phase === "answered") return failure("already-answered", `Request ${id} was answered already.`);
   if (command === "approve" && request.kind === "question")

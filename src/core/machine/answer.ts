@@ -60,6 +60,7 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
         ? [{ kind: "end-worker", why: "deferral", exitMs: EXIT_MS.deferral }]
         : [];
     case "request.answered": {
+      if (before.verification.kind === "signing") return confirmTree(before, after);
       const request = before.requests[event.data.requestId];
       if (request?.phase !== "pending" || request.deferral !== "none") return [];
       const { callId, toolUseId, requestId } = request;
@@ -87,11 +88,13 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
     case "gate.incident":
       return [{ kind: "end-worker", why: "incident", exitMs: QUIT_EXIT_MS }];
     case "verify.finished":
-      if (after.verification.kind !== "confirming") return [];
-      return [{ kind: "confirm-tree", treeId: event.data.treeId, by: event.data.by, round: event.data.round }];
+      if (after.verification.kind === "signing") return [{ kind: "ask-sign-off" }];
+      return confirmTree(before, after);
     case "task.completed":
       if (after.ended.kind !== "completed" || before.ended.kind !== "no") return [];
-      return hasProcess(after) ? [{ kind: "end-worker", why: "completed", exitMs: EXIT_MS.completed }] : [];
+      if (hasProcess(after)) return [{ kind: "end-worker", why: "completed", exitMs: EXIT_MS.completed }];
+      /* Signed after its worker's Pi was killed: nobody has looked after what that worker left. */
+      return after.resources.length > 0 ? [{ kind: "sweep" }] : [];
     case "worker.exited":
     case "worker.start-failed":
       if (after.stop.kind !== "none" || after.resources.length === 0) return [];
@@ -115,6 +118,13 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
     default:
       return [];
   }
+}
+
+/** A pass that counts from now on: the workspace is looked at once more. */
+function confirmTree(before: TaskState, { verification }: TaskState): Effect[] {
+  if (verification.kind !== "confirming" || before.verification.kind === "confirming") return [];
+  const { facts, by } = verification;
+  return [{ kind: "confirm-tree", treeId: facts.treeId, by, round: facts.round }];
 }
 
 function watchdog(state: TaskState, name: string): Effect[] {

@@ -6,9 +6,11 @@ import type { EndWhy, PromptSource, TaskState } from "./state.ts";
 export type Effect =
   | { kind: "spawn"; resume: boolean; sessionId: string }
   /** `promptId` is null where the supervisor makes one; `text` is what the log may hold. */
-  | { kind: "send"; source: PromptSource; promptId: string | null; text: string; redacted: boolean }
+  | { kind: "send"; source: PromptSource; promptId: string | null; text: string; redacted: boolean; preface?: string }
   | { kind: "reply"; callId: string; toolUseId: string; requestId: string | null; reply: GateReply }
   | { kind: "verify"; by: "person" | "auto"; round: number }
+  /** Record the request by which a person signs the pass. */
+  | { kind: "ask-sign-off" }
   /** Look at the tree once more: the same → `task.completed`, another → `verify.stale`. */
   | { kind: "confirm-tree"; treeId: string; by: "person" | "auto"; round: number }
   | { kind: "end-worker"; why: EndWhy; exitMs: number }

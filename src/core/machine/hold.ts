@@ -6,7 +6,6 @@ import { classifyResult } from "../classify.ts";
 import type { TaskEvent } from "../events.ts";
 import { denialsOf, MAX_EQUAL_DENIALS, MAX_EQUAL_ROUNDS } from "./stall.ts";
 import type { Hold, TaskState } from "./state.ts";
-import { changedScripts, needsSignOff } from "./verification.ts";
 
 /** Runs in a row that a changing tree may make void before a person is asked. */
 export const MAX_VOID_RUNS = 2;
@@ -23,13 +22,6 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         ? put("stalled", repeated(event.data.toolName))
         : state;
     case "verify.finished": {
-      if (needsSignOff(event.data)) {
-        const names = changedScripts(event.data).slice(0, 5).join(", ");
-        return put(
-          "sign-off",
-          `The verification passed, but the worker changed what it runs (${names}). Look at that, then \`/supervise verify ${state.taskId}\` signs it off.`,
-        );
-      }
       if (event.data.outcome === "error") {
         const again = event.data.reason === "tree-changed" && state.budgets.voidRuns < MAX_VOID_RUNS;
         return again && state.spec?.mode === "auto"
@@ -56,7 +48,8 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
       return state;
     }
     case "verify.stale":
-      return state.budgets.voidRuns < MAX_VOID_RUNS && state.spec?.mode === "auto"
+      /* Without a turn that has just ended (a tree signed days later) nobody would verify it again by itself. */
+      return state.budgets.voidRuns < MAX_VOID_RUNS && state.spec?.mode === "auto" && state.turn.kind === "idle"
         ? state
         : put("tree-changed", "The workspace changed after the verification passed; something still writes to it.");
     case "turn.result": {
@@ -98,6 +91,8 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
     case "task.recovering": {
       if (event.type === "task.recovering" && state.prompts.doubtful !== null)
         return put("message-doubtful", inDoubt(state.prompts.doubtful));
+      if (event.type === "request.answered" && isRefusal(state, event.data.requestId))
+        return put("sign-off-denied", refusedSignOff(state));
       const asked = event.type === "request.answered" ? state.requests[event.data.requestId] : undefined;
       if (event.type === "request.answered" && event.data.by === "supervisor" && asked && asked.agentId !== null) {
         return put(
@@ -123,6 +118,15 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
 /** A process-pipe worker takes one message: when it is gone with it, only a person can say what comes next. */
 export function hasLostItsPipe({ spec, prompts, ended, stop }: TaskState): boolean {
   return spec?.transport === "process-pipe" && prompts.goalGiven && ended.kind === "no" && stop.kind === "none";
+}
+
+function isRefusal({ verification: v }: TaskState, requestId: string): boolean {
+  return v.kind === "denied" && v.requestId === requestId;
+}
+
+function refusedSignOff({ taskId, verification: v }: TaskState): string {
+  const why = v.kind === "denied" && v.note !== "" ? ` (${v.note})` : "";
+  return `You did not sign this result${why}. \`/supervise send ${taskId} <text>\` or \`/supervise recover ${taskId}\` goes on; the worker is told.`;
 }
 
 function inDoubt(text: string): string {

@@ -1,11 +1,11 @@
 /** What the state as a whole wants now: a spawn, a message, a verification, an end. */
-import { evidencePrompt, GO_ON } from "../prompts.ts";
+import { evidencePrompt, GO_ON, notSigned } from "../prompts.ts";
 import { isAutomatic } from "./automation.ts";
 import { answeredWhileDeferred } from "./deferral.ts";
 import { type Effect, record, type Step } from "./effects.ts";
 import { roundsUsedUp } from "./hold.ts";
 import type { TaskState } from "./state.ts";
-import { isActive } from "./verification.ts";
+import { isActive, openSignOff } from "./verification.ts";
 
 /** After these ends of a process the conversation may go on in a new one by itself. */
 const RESUMABLE: ReadonlySet<string> = new Set(["unexpected", "completed", "exhausted"]);
@@ -40,7 +40,7 @@ export function next(state: TaskState, effects: Effect[]): Step {
   }
   if (w.kind === "gone" && state.resources.length === 0 && state.hold?.fault !== true) {
     const asked = state.hold !== null && w.reason?.startsWith("worker-exit") === false;
-    if ((w.why === "unexpected" && !asked) || w.why === "start-failed")
+    if ((w.why === "unexpected" && !asked && openSignOff(state) === null) || w.why === "start-failed")
       return { state, effects: [...effects, failed(w)] };
   }
   if (spec.mode === "auto" && wantsVerification(state)) {
@@ -81,6 +81,8 @@ interface Message {
   promptId: string | null;
   text: string;
   redacted: boolean;
+  /** Our own words before a person's. */
+  preface?: string;
 }
 
 /** The one message to send next. A hold, and the person's switch, stop all but a person's. */
@@ -88,14 +90,17 @@ function nextMessage(state: TaskState): Message | null {
   const { spec, prompts: p, verification: v } = state;
   if (!spec) return null;
   const started = state.worker.kind === "live" && state.turn.kind === "none";
-  const automatic = isAutomatic(state);
+  const automatic = isAutomatic(state) && openSignOff(state) === null;
+  const told = v.kind === "denied" ? notSigned(v.note) : null;
   if (started && automatic && !p.goalGiven) {
     return { source: "goal", promptId: null, text: spec.goal, redacted: spec.goalRedacted };
   }
   if (automatic && p.goOn && state.turn.kind !== "waiting")
-    return { source: "recover", promptId: null, text: GO_ON, redacted: false };
+    return { source: "recover", promptId: null, text: told === null ? GO_ON : `${told}\n\n${GO_ON}`, redacted: false };
   const queued = p.queue[0];
-  if (queued && state.hold?.fault !== true) return { ...queued, source: "person" };
+  if (queued && state.hold?.fault !== true) {
+    return { ...queued, source: "person", ...(told === null ? {} : { preface: told }) };
+  }
   if (automatic && spec.mode === "auto" && v.kind === "failed" && !roundsUsedUp(state)) {
     const text = evidencePrompt(v.facts, spec.limits.maxRounds, state.budgets.failedRounds);
     return { source: "verifier", promptId: null, text, redacted: false };

@@ -2,6 +2,7 @@
 import type { TaskEvent } from "../events.ts";
 import { deferredOnly } from "./requests.ts";
 import type { TaskState } from "./state.ts";
+import { outlivesProcess } from "./verification.ts";
 
 export function owner(state: TaskState, event: TaskEvent): TaskState {
   switch (event.type) {
@@ -39,5 +40,5 @@ function forgetProcess(state: TaskState, before: TaskState, mono: number): TaskS
 
 function keepsVerdict(state: TaskState): boolean {
   const { kind } = state.verification;
-  return kind === "passed" || kind === "failed" || kind === "error";
+  return outlivesProcess(state.verification) || kind === "passed" || kind === "failed" || kind === "error";
 }

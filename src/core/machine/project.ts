@@ -3,7 +3,7 @@ import { answeredWhileDeferred } from "./deferral.ts";
 import { isIdle } from "./next.ts";
 import { pendingRequests } from "./requests.ts";
 import type { TaskState } from "./state.ts";
-import { isActive } from "./verification.ts";
+import { isActive, openSignOff } from "./verification.ts";
 
 export type StateName =
   | "created"
@@ -39,6 +39,7 @@ export function stateName(state: TaskState): StateName {
   if (state.control.kind !== "supervised") return "paused";
   if (isActive(state.verification)) return "verifying";
   if (state.hold?.fault === true) return "human_required";
+  if (openSignOff(state) !== null) return "human_required";
   if (answeredWhileDeferred(state)) return "starting";
   const pending = pendingRequests(state);
   if (pending.some((request) => request.askedOf === "person")) return "human_required";
@@ -75,6 +76,7 @@ export function waitsFor(state: TaskState): WaitsFor {
   if (name === "failed_to_stop") return "person";
   if (name !== "human_required") return null;
   if (state.hold?.fault === true) return "person";
+  if (openSignOff(state) !== null) return "approval";
   if (pendingRequests(state).some((request) => request.askedOf === "person")) return "approval";
   if (state.hold !== null || restsByTheSwitch(state)) return "person";
   return "result";

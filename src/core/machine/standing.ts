@@ -2,6 +2,7 @@
 import { restsByTheSwitch, waitsFor } from "./project.ts";
 import { pendingRequests } from "./requests.ts";
 import type { TaskState } from "./state.ts";
+import { openSignOff } from "./verification.ts";
 
 /** A sentence and its code. */
 export function standing(state: TaskState): { why: string | null; reason: string | null } {
@@ -14,6 +15,8 @@ export function standing(state: TaskState): { why: string | null; reason: string
     };
   if (ended.kind === "failed") return { why: ended.message, reason: ended.reason };
   if (stop.kind !== "none") return { why: stop.reason, reason: stop.cause ?? "stop" };
+  const signOff = openSignOff(state);
+  if (signOff && hold?.fault !== true) return { why: signOff.message, reason: "sign-off" };
   if (hold) return { why: hold.message, reason: hold.reason };
   const waiting = pendingRequests(state).find((request) => request.askedOf === "person");
   if (waiting) return { why: `${waiting.toolName} waits for approval: ${waiting.reason}`, reason: waiting.rule };

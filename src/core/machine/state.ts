@@ -114,12 +114,19 @@ export interface RequestState {
 /** Who has the wheel. */
 export type ControlState = { kind: "supervised" } | { kind: "pausing" | "paused"; reason: string; since: string };
 
+export type SignOffRequest = EventMap["signoff.requested"] & { since: string };
+export type SignOffWhy = SignOffRequest["why"];
+
 export type VerificationState =
   | { kind: "none" }
   | { kind: "wanted"; by: "person" | "auto"; mono: number }
   | { kind: "running"; by: "person" | "auto"; mono: number }
-  /** Passed; the workspace must still be that tree before the task is called completed. */
-  | { kind: "confirming"; facts: VerifyFacts }
+  /** Passed, and completed only when a person signs it: first without the request (it is being recorded), then with it. */
+  | { kind: "signing"; facts: VerifyFacts; why: SignOffWhy; request: SignOffRequest | null }
+  /** A person refused to sign; the worker hears of it with its next message. */
+  | { kind: "denied"; facts: VerifyFacts; requestId: string; note: string }
+  /** Passed; the workspace must still be that tree before the task is called completed. `by`: who lets it be so. */
+  | { kind: "confirming"; facts: VerifyFacts; by: "person" | "auto" }
   | { kind: "passed"; facts: VerifyFacts }
   | { kind: "failed"; facts: VerifyFacts }
   | { kind: "error"; facts: VerifyFacts };
@@ -237,6 +244,8 @@ export interface TaskState {
   verification: VerificationState;
   /** The newest verification that ran, kept for reports while the machine moves on. */
   lastVerification: VerifyFacts | null;
+  /** The newest tree that a person was asked to sign: their own verification of the same one is the signature. */
+  askedTree: string | null;
   stop: StopState;
   control: ControlState;
   automation: AutomationState;
@@ -288,6 +297,7 @@ export function initialState(taskId: string): TaskState {
     answered: {},
     verification: { kind: "none" },
     lastVerification: null,
+    askedTree: null,
     stop: { kind: "none" },
     control: { kind: "supervised" },
     automation: { kind: "on" },

@@ -1,9 +1,9 @@
 /**
- * The verification: none → wanted → running → confirming → passed, or failed, or error. A verdict carries its tree;
- * a new turn of the worker makes every verdict void.
+ * The verification: none → wanted → running → confirming → passed, or failed, or error. Where a person has to sign first:
+ * running → signing → confirming, or denied. A verdict carries its tree; a new turn of the worker makes every verdict void.
  */
 import type { TaskEvent } from "../events.ts";
-import type { TaskState, VerificationState, VerifyFacts } from "./state.ts";
+import type { SignOffRequest, TaskState, VerificationState, VerifyFacts } from "./state.ts";
 
 export function verification(state: TaskState, event: TaskEvent): TaskState {
   const present = state.verification;
@@ -20,13 +20,21 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
       return present.kind === "running" || present.kind === "wanted"
         ? to({ kind: "running", by: event.data.by, mono: event.mono })
         : state;
-    case "verify.finished": {
+    case "verify.finished":
       if (present.kind !== "running") return state;
-      const next: VerificationState =
-        event.data.outcome === "pass" && !needsSignOff(event.data)
-          ? { kind: "confirming", facts: event.data }
-          : { kind: event.data.outcome === "fail" ? "failed" : "error", facts: event.data };
-      return { ...to(next), lastVerification: event.data };
+      return { ...to(afterRun(state, event.data)), lastVerification: event.data };
+    case "signoff.requested":
+      if (present.kind !== "signing" || present.request !== null) return state;
+      return {
+        ...to({ ...present, request: { ...event.data, since: event.at } }),
+        askedTree: present.facts.treeId,
+      };
+    case "request.answered": {
+      const { requestId, decision, by } = event.data;
+      if (present.kind !== "signing" || present.request?.requestId !== requestId || by !== "person") return state;
+      if (decision === "deny")
+        return to({ kind: "denied", facts: present.facts, requestId, note: event.data.note?.trim() ?? "" });
+      return decision === "approve" ? to({ kind: "confirming", facts: present.facts, by: "person" }) : state;
     }
     case "verify.stale":
       return present.kind === "confirming" ? to({ kind: "none" }) : state;
@@ -34,23 +42,37 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
       return present.kind === "confirming" && present.facts.treeId === event.data.treeId
         ? to({ kind: "passed", facts: present.facts })
         : state;
+    case "task.recovering":
+      return outlivesProcess(present) && !event.data.fresh ? state : voided(state);
+    case "pause.requested":
+      return outlivesProcess(present) ? state : voided(state);
     case "prompt.intent":
     case "worker.init":
-    case "task.recovering":
-    case "pause.requested":
     case "stop.requested":
-      return present.kind === "none" || present.kind === "passed" ? state : to({ kind: "none" });
+      return voided(state);
     default:
       return state;
   }
 }
 
+function voided(state: TaskState): TaskState {
+  const { kind } = state.verification;
+  return kind === "none" || kind === "passed" ? state : { ...state, verification: { kind: "none" } };
+}
+
+function afterRun(state: TaskState, facts: VerifyFacts): VerificationState {
+  if (facts.outcome !== "pass") return { kind: facts.outcome === "fail" ? "failed" : "error", facts };
+  if (needsSignOff(state, facts)) return { kind: "signing", facts, why: "changed-script", request: null };
+  return { kind: "confirming", facts, by: facts.by };
+}
+
 /**
- * The worker changed what the verification itself runs: its pass says little until a person has looked. A person's own
- * `verify`, with the findings before them, is that look.
+ * The worker changed what the verification itself runs: its pass says little until a person has looked. A person who was
+ * asked about this very tree and verifies it once more has looked.
  */
-export function needsSignOff(facts: VerifyFacts): boolean {
-  return facts.outcome === "pass" && facts.by === "auto" && changedScripts(facts).length > 0;
+function needsSignOff(state: TaskState, facts: VerifyFacts): boolean {
+  if (changedScripts(facts).length === 0) return false;
+  return !(facts.by === "person" && state.askedTree === facts.treeId);
 }
 
 export function changedScripts(facts: VerifyFacts): string[] {
@@ -61,5 +83,24 @@ export function changedScripts(facts: VerifyFacts): string[] {
 
 /** Wanted, running or waiting for the last look at the tree: the worker gets no message meanwhile. */
 export function isActive(present: VerificationState): boolean {
-  return present.kind === "wanted" || present.kind === "running" || present.kind === "confirming";
+  switch (present.kind) {
+    case "wanted":
+    case "running":
+    case "confirming":
+      return true;
+    case "signing":
+      return present.request === null;
+    default:
+      return false;
+  }
+}
+
+/** What a person is asked to sign, or null. It needs no worker and outlives every process. */
+export function openSignOff(state: TaskState): SignOffRequest | null {
+  return state.verification.kind === "signing" ? state.verification.request : null;
+}
+
+/** A candidate that waits for a person, and a person's word about one, are kept when the worker or its owner goes. */
+export function outlivesProcess(present: VerificationState): boolean {
+  return present.kind === "denied" || (present.kind === "signing" && present.request !== null);
 }

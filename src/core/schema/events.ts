@@ -277,6 +277,17 @@ export const eventSchemas = {
     findings: Type.Array(Finding),
     ...Late,
   }),
+  /** A pass that counts only when a person signs it; answered by `request.answered` with the same id. */
+  "signoff.requested": Type.Object({
+    requestId: Str,
+    why: oneOf("changed-script"),
+    treeId: Str,
+    round: Int,
+    /** For the person: what happened, and what to look at. */
+    message: Str,
+    /** Names of what has to be looked at (bounded). */
+    paths: Type.Array(Str),
+  }),
   /** The workspace is no longer the tree that passed. */
   "verify.stale": Type.Object({ passedTree: Str, presentTree: Str, ...Late }),
 

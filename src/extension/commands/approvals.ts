@@ -17,6 +17,14 @@ export const approvals: Command<"approvals"> = async (_scene, supervisor) => {
 };
 
 function requestText(request: RequestView): string {
+  if (request.kind === "sign-off") {
+    return [
+      `${request.requestId} (${request.taskId}), sign-off, ${age(request.since)}, kept over restarts`,
+      `  ${safe(request.reason)}`,
+      `  In ${safe(request.cwd)}`,
+      `  ${answerCommands(request).join("  or  ")}`,
+    ].join("\n");
+  }
   const call = callText(request.toolName, request.input);
   return [
     `${request.requestId} (${request.taskId}), ${safe(request.toolName)}, ${age(request.since)}${request.deferred ? ", kept over restarts" : ""}`,

@@ -21,6 +21,15 @@ export interface Asked {
 const MAX_CALL = 6_000;
 
 export function approvalTitle(asked: Asked): string {
+  if (asked.kind === "sign-off") {
+    return [
+      `${asked.taskId} passed its verification and needs your signature (${asked.requestId})`,
+      "",
+      showControls(asked.reason).slice(0, MAX_CALL),
+      "",
+      `Approve completes the task if its files are still the verified ones. In ${oneLine(showControls(asked.cwd), 300)}`,
+    ].join("\n");
+  }
   const call = callText(asked.toolName, asked.input);
   const hash = createHash("sha256").update(call).digest("hex").slice(0, 12);
   const what = asked.kind === "plan" ? "has a plan" : `wants to use ${oneLine(asked.toolName, 60)}`;

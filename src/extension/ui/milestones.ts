@@ -76,6 +76,10 @@ function ofEvent(taskId: string, event: TaskEvent): Milestone | null {
       };
     case "verify.finished":
       return verified(taskId, event.data);
+    case "signoff.requested": {
+      const [first = "", second = ""] = answerCommands({ requestId: event.data.requestId, kind: "sign-off" });
+      return warning(`${taskId}: ${oneLine(event.data.message, 400)}\n${first}  or  ${second}`);
+    }
     case "verify.stale":
       return warning(`${taskId}: the verification passed, but the workspace has changed since; it is not completed.`);
     case "task.completed":

@@ -3,8 +3,8 @@
  * session's port; the next session gets its own.
  */
 import { isTerminal } from "../../core/machine/project.ts";
-import { pendingRequests } from "../../core/machine/requests.ts";
-import type { Supervisor, TaskUpdate } from "../../supervisor/api.ts";
+import type { RequestView, Supervisor, TaskUpdate } from "../../supervisor/api.ts";
+import { requestViews } from "../../supervisor/view.ts";
 import type { PiPort } from "../pi-port.ts";
 import type { Hub } from "../session-binding.ts";
 import { chipText, widgetLines } from "./chip.ts";
@@ -17,6 +17,10 @@ const WIDGET_KEY = "supervise";
 /** Milliseconds between two paints, and between two looks at ages while a task is live. */
 const PAINT_MS = 250;
 const AGES_MS = 10_000;
+
+function ofPerson(requests: readonly RequestView[]): RequestView[] {
+  return requests.filter((request) => request.askedOf === "person");
+}
 
 export function showTasks(hub: Hub, supervisor: Supervisor, port: PiPort): { dispose(): void } {
   const dialogs = openDialogs(port, supervisor, hub.later);
@@ -52,10 +56,7 @@ export function showTasks(hub: Hub, supervisor: Supervisor, port: PiPort): { dis
   function show(update: TaskUpdate): void {
     const told = milestone(update);
     if (told !== null) port.show(told.text, told.level);
-    const asked = pendingRequests(update.after)
-      .filter((request) => request.askedOf === "person")
-      .map((request) => ({ ...request, taskId: update.taskId }));
-    dialogs.update(update.taskId, asked);
+    dialogs.update(update.taskId, ofPerson(requestViews(update.after)));
     paint.soon();
   }
 
@@ -69,8 +70,8 @@ export function showTasks(hub: Hub, supervisor: Supervisor, port: PiPort): { dis
 
   for (const task of supervisor.live()) {
     if (isTerminal(task.state)) continue;
-    const asked = task.requests.filter((request) => request.askedOf === "person" && !request.deferred);
-    dialogs.update(task.taskId, asked);
+    const asked = task.requests.filter((request) => !request.deferred || request.kind === "sign-off");
+    dialogs.update(task.taskId, ofPerson(asked));
   }
   paint.soon();
   return { dispose };

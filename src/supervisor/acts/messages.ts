@@ -1,6 +1,8 @@
 /** What people say to a worker: messages, and answers to what waits for them. */
 import type { EventDraft, EventMap } from "../../core/events.ts";
 import { refusal, requestRefusal } from "../../core/machine/admit.ts";
+import type { TaskState } from "../../core/machine/state.ts";
+import { openSignOff } from "../../core/machine/verification.ts";
 import { failure, type Result } from "../../core/result.ts";
 import { answersOf } from "../answers.ts";
 import type { Driver } from "../driver.ts";
@@ -37,14 +39,24 @@ export async function answerRequest(
   requestId: string,
   given: PersonsAnswer,
 ): Promise<Result<{ taskId: string }>> {
-  const owned = [...scope.drivers.values()].find((one) => one.state.requests[requestId]);
+  const owned = [...scope.drivers.values()].find(
+    ({ state }) => state.requests[requestId] || isSignOff(state, requestId),
+  );
   if (owned) return answerIn(owned, requestId, given, []);
   const found = await deferredElsewhere(scope, requestId);
   if (!found.ok) return found;
   const { driver, claim } = found;
   const answer = await answerIn(driver, requestId, given, [claim]);
   if (!answer.ok && driver.state.owner.kind === "none") await driver.release("failed");
+  /* Nothing follows from a refused signature: whoever goes on with the task becomes its owner then. */ else if (
+    driver.state.verification.kind === "denied"
+  )
+    await driver.release("ended");
   return answer;
+}
+
+function isSignOff(state: TaskState, requestId: string): boolean {
+  return openSignOff(state)?.requestId === requestId;
 }
 
 async function answerIn(
@@ -54,12 +66,16 @@ async function answerIn(
   claim: EventDraft[],
 ): Promise<Result<{ taskId: string }>> {
   const request = driver.state.requests[requestId];
-  if (!request) return failure("request-lost", `Request ${requestId} is gone.`);
+  const signOff = isSignOff(driver.state, requestId);
+  if (!request && !signOff) return failure("request-lost", `Request ${requestId} is gone.`);
   const { taskId } = driver.state;
-  const refused = refusal(driver.state, given.decision) ?? requestRefusal(request, given.decision);
+  const refused =
+    refusal(driver.state, given.decision) ??
+    requestRefusal(request ?? { requestId, kind: "sign-off", phase: "pending" }, given.decision);
   if (refused) return refused;
   const data: EventMap["request.answered"] = { requestId, decision: given.decision, by: "person", via: given.via };
   if (given.decision === "answer") {
+    if (!request) return failure("no-question", `Request ${requestId} is not a question.`);
     const answers = answersOf(driver.raw.input(request.callId) ?? request.input, given.text);
     if (!answers.ok) return answers;
     driver.raw.keepAnswers(requestId, answers.answers);

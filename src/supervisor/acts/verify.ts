@@ -1,7 +1,7 @@
 /** A person's `verify`: the frozen verification, now. */
 import { type StateName, stateName } from "../../core/machine/project.ts";
 import type { TaskState } from "../../core/machine/state.ts";
-import { isActive } from "../../core/machine/verification.ts";
+import { isActive, openSignOff } from "../../core/machine/verification.ts";
 import { failure, type Result } from "../../core/result.ts";
 import { logFull, type Scope } from "../scope.ts";
 
@@ -32,8 +32,11 @@ export async function verifyTask(scope: Scope, taskId: string): Promise<Result<V
     return failure("stopped", `Task ${taskId} was stopped before its verification could run.`);
   }
   const passed = facts.outcome === "pass";
-  const stale = passed && state.ended.kind !== "completed";
+  const signOff = openSignOff(state);
+  const stale = passed && state.ended.kind !== "completed" && signOff === null;
   const outcome = stale ? "error" : facts.outcome;
-  const message = stale ? "The verification passed, but the workspace has changed since." : facts.message;
+  const message = stale
+    ? "The verification passed, but the workspace has changed since."
+    : (signOff?.message ?? facts.message);
   return { ok: true, outcome, state: stateName(state), message, treeId: facts.treeId };
 }
