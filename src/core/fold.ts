@@ -75,6 +75,7 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "rejected",
   "log.recovered",
   "notice",
+  "person.called",
 ]);
 
 export function isKnown(type: string): type is EventType {

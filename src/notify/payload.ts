@@ -1,7 +1,8 @@
 /** Notices as bodies of the three formats: redacted, without hidden characters, at most `MAX_BODY_BYTES`. */
+
+import type { Notice } from "../core/contracts/notice.ts";
 import type { Redactor } from "../core/contracts/redaction.ts";
 import { assertNever } from "../core/result.ts";
-import type { Notice } from "./notice.ts";
 
 export type WebhookFormat = "generic" | "slack" | "wecom";
 

@@ -5,10 +5,10 @@
  * Memory: a few kilobytes for each notice under way, and at most `MAX_WAITING` of them.
  */
 import { createHmac } from "node:crypto";
+import type { Notice } from "../core/contracts/notice.ts";
 import type { Redactor } from "../core/contracts/redaction.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Notice } from "./notice.ts";
 import { payloadOf, type WebhookFormat } from "./payload.ts";
 import { type PostOutcome, postOnce } from "./post-once.ts";
 import { PRIVATE_TARGET, type Resolve, targetOf } from "./target.ts";

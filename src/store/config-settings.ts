@@ -124,6 +124,8 @@ export const SETTINGS = {
     variable: `${NAME}_HUMAN_WEBHOOK_SECRET`,
     secret: true,
   }),
+  "webhook.allowPrivate": setting(flag, false),
+  "webhook.completed": setting(flag, false),
   cgroup: setting(oneOf("auto", "required", "off"), "auto", {
     variable: `${NAME}_CGROUP`,
     tighten: tighterOf("required", "auto", "off"),

@@ -4,6 +4,9 @@ import { type Config, loadConfig, type Settings } from "../store/config.ts";
 import type { StartInput } from "./api.ts";
 import type { SupervisorDeps } from "./deps.ts";
 
+/** A shorter path is nothing that could be a key, and may be a word of every text. */
+const MIN_SECRET_PATH = 16;
+
 /** Reasons: `config-…`, each naming the file or variable, the key, and what is allowed. */
 export function configOf(
   deps: Pick<SupervisorDeps, "env" | "agentDir">,
@@ -41,4 +44,12 @@ export function flagsOf(input: StartInput): Partial<Settings> {
 /** The configured path of the Claude program; undefined where it is looked for on PATH. */
 export function claudePath(settings: Settings): string | undefined {
   return settings.claude === "claude" ? undefined : settings.claude;
+}
+
+/** Values that may stand nowhere: a webhook's address is a secret by itself (Slack's has its key in the path). */
+export function webhookSecrets(settings: Pick<Settings, "webhook.url" | "webhook.secret">): string[] {
+  const url = settings["webhook.url"];
+  const path = url === undefined ? "" : new URL(url).pathname;
+  const parts = [url, path.length >= MIN_SECRET_PATH ? path : undefined, settings["webhook.secret"]];
+  return parts.filter((part) => part !== undefined);
 }

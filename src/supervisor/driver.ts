@@ -11,7 +11,7 @@ import { deadlines } from "../core/machine/deadlines.ts";
 import { deferralPlan } from "../core/machine/deferral.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import { stateName } from "../core/machine/project.ts";
-import type { TaskState } from "../core/machine/state.ts";
+import { initialState, type TaskState } from "../core/machine/state.ts";
 import { step } from "../core/machine/step.ts";
 import { assertNever, type Result } from "../core/result.ts";
 import type { CwdLock } from "../store/cwd-lock.ts";
@@ -58,6 +58,7 @@ const EXPENDABLE: ReadonlySet<EventType> = new Set<EventType>([
   "worker.unknown",
   "worker.retry",
   "notice",
+  "person.called",
 ]);
 
 /** Nothing automatic follows from these, and there are many of them: the switch is not looked at. */
@@ -310,12 +311,7 @@ export class Driver implements DriverPort {
     if (this.#logFault === message) return;
     this.#logFault = message;
     const text = `The event log can't be written: ${this.redactor.text(message)} Nothing more is sent or approved until it can.`;
-    this.#onUpdate({
-      taskId: this.state.taskId,
-      event: shown({ level: "error", text }),
-      before: this.state,
-      after: this.state,
-    });
+    this.#onUpdate(shownUpdate(this.state.taskId, { level: "error", text }, this.state));
   }
 
   #apply(event: StoredEvent, written: boolean): void {
@@ -426,8 +422,19 @@ export class Driver implements DriverPort {
 }
 
 /** A notice that only listeners see: it is in no log. */
-function shown(data: EventMap["notice"]): StoredEvent {
-  return { v: 1, seq: 0, taskId: "", workerId: null, at: "", mono: 0, type: "notice", data, prev: "" };
+export function shownUpdate(taskId: string, data: EventMap["notice"], state = initialState(taskId)): TaskUpdate {
+  const event: StoredEvent = {
+    v: 1,
+    seq: 0,
+    taskId: "",
+    workerId: null,
+    at: "",
+    mono: 0,
+    type: "notice",
+    data,
+    prev: "",
+  };
+  return { taskId, event, before: state, after: state };
 }
 
 /** Whether the driver's task stands where nothing happens without an act from outside. */

@@ -29,6 +29,9 @@ import {
 } from "./stored-task.ts";
 import { stopCommand } from "./view.ts";
 
+/** What notices still get when Pi quits (ms). */
+const LAST_NOTICES_MS = 1_000;
+
 /** Most records that one `log` answer carries. */
 const MAX_LOG_EVENTS = 1_000;
 
@@ -238,8 +241,9 @@ export class LocalSupervisor implements Supervisor {
 
   shutdown(deadlineMs: number): Promise<void> {
     const exitMs = Math.max(100, deadlineMs / 4);
-    this.#closing ??= Promise.all([...this.#scope.drivers.values()].map((driver) => driver.quit(exitMs))).then(
-      () => undefined,
+    this.#scope.notices.flush();
+    this.#closing ??= Promise.all([...this.#scope.drivers.values()].map((driver) => driver.quit(exitMs))).then(() =>
+      this.#scope.notices.close(Math.min(LAST_NOTICES_MS, deadlineMs / 4)),
     );
     return this.#closing;
   }

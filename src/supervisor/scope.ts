@@ -9,8 +9,10 @@ import { type CwdLock, takeCwdLock } from "../store/cwd-lock.ts";
 import { type OwnedTask, openTaskVerified } from "../store/task-store.ts";
 import type { TaskUpdate, TaskView } from "./api.ts";
 import { type AutomationSwitch, automationSwitch } from "./automation-switch.ts";
+import { configOf, webhookSecrets } from "./config.ts";
 import type { SupervisorDeps } from "./deps.ts";
-import { Driver } from "./driver.ts";
+import { Driver, shownUpdate } from "./driver.ts";
+import { createNotices, type NoticeOutcome, type Notices } from "./notices.ts";
 import { ownerIdentity } from "./start.ts";
 import { foldLog, presentSnapshot, readSnapshot, viewOfStored } from "./stored-task.ts";
 import { takeFolder } from "./take-folder.ts";
@@ -22,10 +24,23 @@ export class Scope {
   readonly listeners = new Set<(update: TaskUpdate) => void>();
 
   readonly automation: AutomationSwitch;
+  readonly notices: Notices;
 
   constructor(deps: SupervisorDeps) {
     this.deps = deps;
     this.automation = automationSwitch(deps);
+    this.notices = createNotices({ deps, record: (taskId, event) => this.#noted(taskId, event) });
+  }
+
+  tell(update: TaskUpdate): void {
+    for (const listener of [...this.listeners]) listener(update);
+  }
+
+  /** A task that has ended has no log to write to any more: what is to be said is only shown. */
+  #noted(taskId: string, event: NoticeOutcome): void {
+    const driver = this.drivers.get(taskId);
+    if (driver && driver.closing === null) driver.record(event);
+    else if (event.type === "notice") this.tell(shownUpdate(taskId, event.data));
   }
 
   /** Makes the driver of a task that this process has locked. `state` is what its log folds to. */
@@ -33,15 +48,18 @@ export class Scope {
     const { env, salt } = this.deps;
     const names = state.spec?.workerEnvNames ?? [];
     const values = Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+    const config = configOf(this.deps, undefined);
+    const hidden = config.ok ? webhookSecrets(config.config.settings) : [];
     const driver = new Driver({
       deps: this.deps,
       task,
       cwdLock,
-      redactor: this.deps.createRedactor({ salt, known: knownValues(values) }),
+      redactor: this.deps.createRedactor({ salt, known: [...knownValues(values), ...hidden] }),
       state,
       automation: this.automation,
       onUpdate: (update) => {
-        for (const listener of [...this.listeners]) listener(update);
+        this.notices.update(update);
+        this.tell(update);
       },
       onReleased: () => this.drivers.delete(task.taskId),
     });

@@ -14,7 +14,7 @@ import { createTask, type OwnedTask } from "../store/task-store.ts";
 import { freezeVerification, gitHead, treeId } from "../verifier/index.ts";
 import { findClaude, workerEnvironment } from "../worker/index.ts";
 import type { StartInput } from "./api.ts";
-import { claudePath, configOf, flagsOf } from "./config.ts";
+import { claudePath, configOf, flagsOf, webhookSecrets } from "./config.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { advance } from "./driver.ts";
 import { limitsOf } from "./limits.ts";
@@ -104,9 +104,12 @@ async function startIn(
   const tmpDir = cwd; // only judged here; the worker gets its own
   const environment = workerEnvironment({ host: env, names: settings.workerEnv, tmpDir });
   if (!environment.ok) return environment;
-  const known = knownValues(
-    Object.fromEntries(settings.workerEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))),
-  );
+  const known = [
+    ...knownValues(
+      Object.fromEntries(settings.workerEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))),
+    ),
+    ...webhookSecrets(settings),
+  ];
   const redactor = deps.createRedactor({ salt: deps.salt, known });
 
   const given = input.verify.length > 0 ? input.verify : settings["verify.commands"];

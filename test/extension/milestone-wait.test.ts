@@ -19,7 +19,7 @@ const running: TaskState = {
   turn: { kind: "idle", mono: 1 },
 };
 const hold = {
-  reason: "rounds-exhausted",
+  reason: "rounds-exhausted" as const,
   message: "The verification failed in round 1 of 1.",
   since: "",
   fault: false,

@@ -4,6 +4,7 @@
  */
 import { classifyResult } from "../classify.ts";
 import type { TaskEvent } from "../events.ts";
+import { type HoldReason, holdReason } from "./hold-reasons.ts";
 import { denialsOf, MAX_EQUAL_DENIALS, MAX_EQUAL_ROUNDS } from "./stall.ts";
 import type { Hold, TaskState } from "./state.ts";
 
@@ -11,7 +12,7 @@ import type { Hold, TaskState } from "./state.ts";
 export const MAX_VOID_RUNS = 2;
 
 export function hold(state: TaskState, event: TaskEvent): TaskState {
-  const put = (reason: string, message: string, fault = false): TaskState => {
+  const put = (reason: HoldReason, message: string, fault = false): TaskState => {
     if (state.hold?.fault) return state;
     const next: Hold = { reason, message, since: event.at, fault };
     return { ...state, hold: next };
@@ -63,12 +64,14 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
       if (kind.ok) return state.hold?.reason === "auth" ? { ...state, hold: null } : state;
       if (state.turn.kind === "waiting") return state;
       const everyMode = kind.reason === "auth" || kind.reason === "billing";
-      return everyMode || state.spec?.mode === "auto" ? put(kind.reason, kind.message) : state;
+      return everyMode || state.spec?.mode === "auto"
+        ? put(holdReason(kind.reason, "turn-error"), kind.message)
+        : state;
     }
     case "gate.incident":
-      return put(event.data.fault, event.data.detail, true);
+      return put(holdReason(event.data.fault, "ungated-call"), event.data.detail, true);
     case "prompt.failed":
-      return put(event.data.reason, event.data.message);
+      return put(holdReason(event.data.reason, "message-not-sent"), event.data.message);
     case "worker.retry":
       /* Claude 2.1.268 retries a refused login without end and without a result. */
       return event.data.status === 401 || event.data.status === 403

@@ -4,6 +4,7 @@
  */
 import type { ContainmentRecord, RemainingResource } from "../contracts/worker.ts";
 import type { EventMap } from "../events.ts";
+import type { HoldReason } from "./hold-reasons.ts";
 
 export type TaskSpec = EventMap["task.created"];
 export type OwnerIdentity = EventMap["owner.claimed"]["owner"];
@@ -156,7 +157,7 @@ export type StopState =
 
 /** Why nothing is sent or approved by itself until a person acts. */
 export interface Hold {
-  reason: string;
+  reason: HoldReason;
   message: string;
   since: string;
   /** Set for the fault switch: an act of a person does not clear it. */

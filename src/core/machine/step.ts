@@ -74,6 +74,7 @@ function stamp(state: TaskState, event: TaskEvent): TaskState {
     case "timer.fired":
     case "rejected":
     case "notice":
+    case "person.called":
       return stamped;
     case "worker.init":
       return { ...stamped, progressMono: event.mono, model: event.data.model ?? state.model };

@@ -313,6 +313,8 @@ export const eventSchemas = {
   rejected: Type.Object({ what: Str, reason: Str, message: Str, ...Late }),
   /** `missing`: records that `task.json` had seen and the log no longer has. */
   "log.recovered": Type.Object({ tornBytes: Int, file: Opt(Str), missing: Opt(Int) }),
+  /** A person who may not be looking was told that the task needs them. `reason`: why (docs/webhook.md). */
+  "person.called": Type.Object({ noticeId: Str, reason: Str, via: oneOf("webhook"), ok: Bool, failure: Opt(Str) }),
   notice: Type.Object({ level: oneOf("info", "warning", "error"), text: Str }),
 } as const;
 

@@ -24,8 +24,14 @@ export const ESCALATION_REASONS = [
   "worker-exit",
   /** Automation is off until the fault was looked at. */
   "fault",
+  /** Something other than a person paused the task. */
+  "paused",
+  /** The person's switch in `supervisor.json`. */
+  "automation-off",
   "failed",
   "failed-to-stop",
+  /** Only when asked for (`webhook.completed`). */
+  "completed",
   "other",
 ] as const;
 

@@ -1,0 +1,67 @@
+/**
+ * Why nothing goes on without a person: the closed set of reasons, each with what a notice calls it. `docs/recovery.md` says
+ * for each what to do (a test compares). Reasons of the verifier are a family of their own, `verifier-…`.
+ */
+import type { EscalationReason } from "../contracts/notice.ts";
+
+export const HOLD_REASONS = {
+  /* The work does not get on. */
+  stalled: "stalled",
+  "rounds-exhausted": "rounds-exhausted",
+  "turns-exhausted": "budget",
+  "budget-exhausted": "budget",
+  "turn-error": "other",
+  interrupted: "other",
+  /* The verdict needs a look. */
+  "sign-off": "sign-off",
+  "tree-changed": "verifier",
+  /* The model service. */
+  auth: "auth",
+  billing: "billing",
+  "rate-limited": "service",
+  overloaded: "service",
+  /* The conversation. */
+  "session-corrupt": "worker-exit",
+  "message-doubtful": "other",
+  "message-not-sent": "other",
+  "text-redacted": "other",
+  "needs-person": "approval",
+  /* The worker. */
+  "claude-changed": "other",
+  "no-capability": "worker-exit",
+} as const satisfies Record<string, EscalationReason>;
+
+/** Faults: automation is off until the report was looked at. */
+export const FAULTS = {
+  "ungated-call": "A tool call ran that the gate never saw.",
+  "permission-mode": "Claude runs in a wider permission mode than it was given.",
+} as const satisfies Record<string, string>;
+
+export type Fault = keyof typeof FAULTS;
+export type HoldReason = keyof typeof HOLD_REASONS | Fault | `verifier-${string}`;
+
+/** A reason that came with an event; one of an older or newer release counts as the general one. */
+export function holdReason<F extends HoldReason>(reason: string, otherwise: F): HoldReason {
+  return isHoldReason(reason) ? reason : otherwise;
+}
+
+export function isHoldReason(reason: string): reason is HoldReason {
+  return Object.hasOwn(HOLD_REASONS, reason) || isFault(reason) || reason.startsWith("verifier-");
+}
+
+export function isFault(reason: string): reason is Fault {
+  return Object.hasOwn(FAULTS, reason);
+}
+
+/** Causes that are not one task's own: when several tasks wait for one of them, a person is told once. */
+const SHARED: ReadonlySet<HoldReason> = new Set<HoldReason>(["auth", "billing", "rate-limited", "overloaded"]);
+
+export function isShared(reason: HoldReason): boolean {
+  return SHARED.has(reason);
+}
+
+export function escalationOf(reason: HoldReason): EscalationReason {
+  if (isFault(reason)) return "fault";
+  if (reason in HOLD_REASONS) return HOLD_REASONS[reason as keyof typeof HOLD_REASONS];
+  return "verifier";
+}
