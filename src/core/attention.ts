@@ -7,7 +7,8 @@ import type { TaskEvent } from "./events.ts";
 import { escalationOf, isShared } from "./machine/hold-reasons.ts";
 import { restsByTheSwitch, stateName, waitsFor } from "./machine/project.ts";
 import { pendingRequests } from "./machine/requests.ts";
-import type { RequestState, TaskState } from "./machine/state.ts";
+import type { RequestState, SignOffRequest, TaskState } from "./machine/state.ts";
+import { openSignOff } from "./machine/verification.ts";
 
 export interface Call {
   /** Equal as long as it is the same wait. */
@@ -76,6 +77,8 @@ export function callsFor(state: TaskState): Call[] {
     );
     calls.push({ ...own, shared: isShared(hold.reason) ? hold.reason : null });
   }
+  const signOff = openSignOff(state);
+  if (signOff !== null) calls.push(asksToSign(taskId, signOff));
   for (const request of pendingRequests(state)) if (request.askedOf === "person") calls.push(asks(taskId, request));
   if (turn.kind === "waiting" && turn.due - turn.mono >= LONG_SERVICE_WAIT_MS) {
     const minutes = Math.round((turn.due - turn.mono) / 60_000);
@@ -155,6 +158,18 @@ function asks(taskId: string, request: RequestState): Call {
     text: `${shownInput(input)}\n${rule}: ${reason}`,
     next: [answer, `/supervise deny ${requestId}`],
     request: { requestId, kind, toolName },
+  };
+}
+
+function asksToSign(taskId: string, { requestId, message }: SignOffRequest): Call {
+  return {
+    key: `${taskId}:${requestId}`,
+    shared: null,
+    reason: "sign-off",
+    title: `${taskId} needs your sign-off`,
+    text: message,
+    next: [`/supervise approve ${requestId}`, `/supervise deny ${requestId}`],
+    request: { requestId, kind: "sign-off" },
   };
 }
 

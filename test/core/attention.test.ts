@@ -84,6 +84,21 @@ const table: { what: string; play: () => Play; calls: string[]; next?: RegExp }[
     calls: [],
   },
   {
+    what: "a sign-off",
+    play: () =>
+      working().feed(
+        result(),
+        verifying,
+        finished("pass", { findings: [{ kind: "changed-script", path: "test.sh", detail: "d" }] }),
+        {
+          type: "signoff.requested",
+          data: { requestId: "r9", why: "changed-script", message: "m", treeId: "tree" },
+        } as EventDraft,
+      ),
+    calls: ["sign-off"],
+    next: /\/supervise approve r9/,
+  },
+  {
     what: "automation off, the turn over",
     play: () => working().feed({ type: "automation.changed", data: { to: "off", why: "off" } }, result()),
     calls: ["automation-off"],

@@ -13,7 +13,7 @@ export const HOLD_REASONS = {
   "turn-error": "other",
   interrupted: "other",
   /* The verdict needs a look. */
-  "sign-off": "sign-off",
+  "sign-off-denied": "sign-off",
   "tree-changed": "verifier",
   /* The model service. */
   auth: "auth",
