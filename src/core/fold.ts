@@ -69,6 +69,7 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "stop.failed",
   "estop.requested",
   "pause.requested",
+  "takeover.requested",
   "ungated",
   "worker.drift",
   "timer.fired",

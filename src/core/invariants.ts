@@ -4,6 +4,7 @@
  */
 import type { TaskEvent } from "./events.ts";
 import { costUsd } from "./machine/budgets.ts";
+import { isTakenOver } from "./machine/control.ts";
 import { isTerminal, stateName } from "./machine/project.ts";
 import type { TaskState } from "./machine/state.ts";
 import type { Step } from "./machine/step.ts";
@@ -28,6 +29,10 @@ export function violations(before: TaskState, event: TaskEvent, { state: after, 
   }
   const held = after.owner.kind === "held" && after.control.kind === "supervised";
   const barred = !held || after.stop.kind !== "none" || after.ended.kind !== "no";
+  if (isTakenOver(before) && !isTakenOver(after)) {
+    const givenBack = event.type === "task.recovering" && event.data.handback !== undefined;
+    if (!givenBack && event.type !== "stop.proven") broken.push(`2: ${event.type} took the wheel from a person`);
+  }
   if (barred && sends.length > 0) broken.push("2: a message after a stop, a pause or an end");
   if (barred && effects.some((effect) => effect.kind === "spawn"))
     broken.push("2: a spawn after a stop, a pause or an end");

@@ -6,6 +6,15 @@ export const EVIDENCE_CHARS = 6_000;
 
 export const GO_ON = "Go on with the task where you left off.";
 
+/** A person had the wheel: what the worker remembers of the workspace may be out of date. */
+export function handbackPrompt(note: string | null): string {
+  return [
+    "A person has worked in this session and in the workspace meanwhile, and now gives the task back to you. Look at the present state of the files before you rely on what you remember of them; keep what the person did. Your tool calls are looked at by the supervisor again.",
+    ...(note === null ? [] : [`The person says: ${note}`]),
+    GO_ON,
+  ].join("\n\n");
+}
+
 /** The failing verification as the worker's next message. */
 export function evidencePrompt(facts: VerifyFacts, maxRounds: number, failedRounds: number): string {
   const failing = facts.commands.filter((command) => command.outcome !== "pass");

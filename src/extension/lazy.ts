@@ -14,6 +14,7 @@ export const lazy = {
   run: () => import("./run.ts"),
   completions: () => import("./completions.ts"),
   view: () => import("./ui/task-ui.ts"),
+  takeover: () => import("./ui/run-in-terminal.ts"),
   signals: () => import("./signals.ts"),
   sdk: () => import("./sdk.ts"),
   report: () => import("../report/index.ts"),

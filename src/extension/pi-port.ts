@@ -37,6 +37,11 @@ export interface PiPort {
   /** The chosen option; undefined when it was cancelled, timed out, aborted, or nobody is there. */
   select(title: string, options: string[], signal: AbortSignal): Promise<string | undefined>;
   input(title: string, placeholder: string, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * Takes Pi's screen off the terminal while `run` has it, and paints it anew; undefined where there is no screen. What is
+   * shown meanwhile appears afterwards.
+   */
+  suspend<T>(run: () => Promise<T>): Promise<T | undefined>;
   /** Whether the session behind it was replaced without our being told. */
   probe(): boolean;
   close(): void;
@@ -101,6 +106,10 @@ export function openPort(ctx: ExtensionContext, errorOut: (line: string) => void
     },
     select: (title, options, signal) => dialog(() => ctx.ui.select(title, options, { signal })),
     input: (title, placeholder, signal) => dialog(() => ctx.ui.input(title, placeholder, { signal })),
+    async suspend<T>(run: () => Promise<T>) {
+      if (mode !== "tui") return undefined;
+      return guarded(() => ctx.ui.custom<T | undefined>((tui, _theme, _keys, done) => suspended(tui, run, done)));
+    },
     probe: () => guarded(() => ctx.hasUI) !== undefined,
     close() {
       closed = true;
@@ -116,6 +125,33 @@ function below(standing: string, text: string): string {
   if (standing === "") return text;
   const whole = `${standing}\n\n${text}`;
   return whole.length > MAX_STANDING ? text : whole;
+}
+
+/** The part of Pi's screen that is used (pi-tui 0.73.1 and 1.6.0). */
+interface Screen {
+  stop(): void;
+  start(): void;
+  requestRender(force?: boolean): void;
+}
+
+const CLEAR = "\x1b[2J\x1b[H";
+
+function suspended<T>(tui: Screen, run: () => Promise<T>, done: (result: T | undefined) => void) {
+  const hold = async (): Promise<T | undefined> => {
+    tui.stop();
+    process.stdout.write(CLEAR);
+    try {
+      return await run();
+    } catch {
+      return undefined; // the program could not be run: the caller says so
+    } finally {
+      process.stdout.write(CLEAR);
+      tui.start();
+      tui.requestRender(true);
+    }
+  };
+  void hold().then(done);
+  return { render: () => [], invalidate: () => undefined };
 }
 
 /**

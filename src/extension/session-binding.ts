@@ -37,6 +37,8 @@ export interface Hub {
   follower: { taskId: string; stop(): void } | undefined;
   /** Our signal listeners, while a supervisor is open. */
   signals: { remove(): void } | undefined;
+  /** Another program has the terminal: its Ctrl-C is not meant for us. */
+  terminalGiven: boolean;
   /** Pi's end, once it began. */
   quitting: Promise<void> | undefined;
   /** Pi itself told us that it ends. */
@@ -65,6 +67,7 @@ export function getHub(): Hub {
     later: new Set(),
     follower: undefined,
     signals: undefined,
+    terminalGiven: false,
     quitting: undefined,
     quitSeen: false,
     over: false,

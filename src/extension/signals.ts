@@ -31,6 +31,7 @@ export function installSignals(hub: Hub, host: SignalHost = process, graceMs = P
   let interrupted = false;
 
   const onInterrupt = () => {
+    if (hub.terminalGiven) return;
     if (interrupted) return again("SIGINT");
     interrupted = true;
     void quit(hub).finally(() => again("SIGINT"));

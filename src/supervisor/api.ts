@@ -137,6 +137,14 @@ export interface SettingView {
   origin: string;
 }
 
+export interface TakenOver {
+  state: StateName;
+  /** One line for a shell: folder, session, the same isolation flags. */
+  resumeCommand: string;
+  /** The same for a program; `without` names variables of this process that it must not get. */
+  launch: { file: string; args: string[]; cwd: string; without: string[] };
+}
+
 export interface Supervisor {
   start(input: StartInput): Promise<Result<StartAnswer>>;
   status(taskId: string): Promise<Result<{ task: TaskView }>>;
@@ -163,6 +171,13 @@ export interface Supervisor {
     taskId: string,
     options: { fresh: boolean; fault?: string; extendMs?: number },
   ): Promise<Result<{ state: StateName }>>;
+  /**
+   * Ends the worker so that a person may drive its session themselves. From the answer on nothing is sent before
+   * `handback`. A state that can't be taken over now is refused with `busy` or `starting` and works soon after.
+   */
+  takeover(taskId: string): Promise<Result<TakenOver>>;
+  /** Goes on in the session after a person had it; the worker is told so, and the note. */
+  handback(taskId: string, note: string | undefined): Promise<Result<{ state: StateName; turns: number | null }>>;
   /** Drops the record of an ended or recoverable task; without `apply` only says what would go. */
   discard(taskId: string, apply: boolean): Promise<Result<{ removal: RemovalView }>>;
   /** Drops the records of tasks that ended longer ago than that. */

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { PolicyContext, PolicyDecision, ToolCall } from "../core/contracts/policy.ts";
 import type { GateReply, WorkerEvent } from "../core/contracts/worker.ts";
 import type { EventMap } from "../core/events.ts";
+import { lateReason } from "../core/machine/answer.ts";
 import { deferredFor } from "../core/machine/deferral.ts";
 import { isLate } from "../core/machine/late.ts";
 import type { RequestKind } from "../core/machine/state.ts";
@@ -117,7 +118,7 @@ async function send(
         reason: "The supervisor can't write its log, so no tool call may run. End your turn.",
       };
     } else if (isLate(port.state, "gate.verdict")) {
-      reply = { decision: "deny", reason: "The supervisor has stopped this task; end your turn." };
+      reply = { decision: "deny", reason: lateReason(port.state) };
     }
   }
   const outcome = port.worker

@@ -9,6 +9,7 @@ import { discard, prune } from "./acts/discard.ts";
 import { answerRequest, sendMessage } from "./acts/messages.ts";
 import { type RecoverOptions, recoverTask } from "./acts/recover.ts";
 import { pauseTask, stopTask } from "./acts/stop.ts";
+import { handBackTask, takeOverTask } from "./acts/takeover.ts";
 import { verifyTask } from "./acts/verify.ts";
 import type { StartAnswer, StartInput, Supervisor, TaskRow, TaskUpdate, TaskView } from "./api.ts";
 import type { SupervisorDeps } from "./deps.ts";
@@ -126,6 +127,16 @@ export class LocalSupervisor implements Supervisor {
   async recover(taskId: string, options: RecoverOptions) {
     if (this.#closing) return failure("closing", "Pi is ending; recover the task in a new Pi.");
     return recoverTask(this.#scope, taskId, options);
+  }
+
+  async takeover(taskId: string) {
+    if (this.#closing) return failure("closing", "Pi is ending; take the task over in a new Pi.");
+    return takeOverTask(this.#scope, taskId);
+  }
+
+  async handback(taskId: string, note: string | undefined) {
+    if (this.#closing) return failure("closing", "Pi is ending; hand the task back in a new Pi.");
+    return handBackTask(this.#scope, taskId, note);
   }
 
   discard(taskId: string, apply: boolean) {

@@ -33,10 +33,11 @@ const ORPHAN_GRACE_MS = 2_500;
 
 /** After a stop overtook the spawn nothing more may start. */
 function stillWanted(port: DriverPort, workerId: string): boolean {
-  const { worker, stop, owner } = port.state;
+  const { worker, stop, owner, control } = port.state;
   return (
     owner.kind === "held" &&
     stop.kind === "none" &&
+    control.kind === "supervised" &&
     worker.kind !== "gone" &&
     "workerId" in worker &&
     worker.workerId === workerId
@@ -175,6 +176,7 @@ export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Pr
     state.owner.kind !== "held" ||
     state.stop.kind !== "none" ||
     state.ended.kind !== "no" ||
+    state.control.kind !== "supervised" ||
     state.worker.kind !== "live" ||
     state.turn.kind !== "sending";
   if (overtaken || !worker)
@@ -191,6 +193,12 @@ export async function endWorker(port: DriverPort, effect: EffectOf<"end-worker">
   port.record({ type: "worker.ending", data: { why: effect.why } });
   if (effect.why === "incident") {
     await worker.stop({ kind: "graceful", graceMs: INCIDENT_GRACE_MS });
+    return;
+  }
+  if (effect.why === "takeover") {
+    /* That automation is off is on the disk before the worker is touched; a disk that refuses delays no person. */
+    await port.synced();
+    await worker.takeover(effect.exitMs);
     return;
   }
   const { kind } = port.state.turn;

@@ -175,6 +175,8 @@ export function notOwned(view: TaskView): Failure {
   }
   if (isTerminal(state))
     return failure("ended", `Task ${taskId} is ${state}; \`/supervise recover ${taskId}\` goes on with it.`);
+  if (state === "taken_over")
+    return failure("taken-over", `A person has task ${taskId}; \`/supervise handback ${taskId}\` gives it back.`);
   return failure(
     "recoverable",
     `Task ${taskId} has no owner any more; \`/supervise recover ${taskId}\` goes on with it.`,

@@ -12,8 +12,9 @@ import { ClaudeWorker } from "./claude-jsonl/claude-worker.ts";
 import type { WorkerDeps } from "./deps.ts";
 import { PipeWorker } from "./process-pipe/pipe-worker.ts";
 
-export { isolationArgs } from "./claude-jsonl/argv.ts";
+export { isolationArgs, takeoverArgs } from "./claude-jsonl/argv.ts";
 export { MAX_PROMPT_BYTES } from "./claude-jsonl/prompts.ts";
+export { findSessionFile, type SessionPlace, turnsSince } from "./claude-jsonl/session-file.ts";
 export { systemDeps, type WorkerDeps } from "./deps.ts";
 export { parseEnvNames, workerEnvironment } from "./environment.ts";
 export { executableDrift, type FindClaudeOptions, findClaude, OLDEST_CLAUDE, platformBinary } from "./executable.ts";

@@ -178,6 +178,8 @@ describe("the machine under random events", () => {
       "stopping",
       "stopped",
       "failed_to_stop",
+      "paused",
+      "taken_over",
     ];
     assert.deepEqual(
       names.filter((name) => !seen.has(name)),
@@ -187,6 +189,35 @@ describe("the machine under random events", () => {
     assert.deepEqual(
       kinds.filter((kind) => !effects.has(kind)),
       [],
+    );
+  });
+
+  test("between takeover and handback nothing is sent, spawned, allowed, verified or judged, whatever happens", () => {
+    const acts = new Set(["send", "spawn", "verify", "confirm-tree"]);
+    const givesBack = (d: EventDraft) => d.type === "task.recovering" && d.data.handback !== undefined;
+    const within = fc.array(draft, { maxLength: 40 }).map((all) => all.filter((d) => !givesBack(d)));
+    fc.assert(
+      fc.property(disturbed, within, (before, weather) => {
+        const opened = run(before).state;
+        if (opened.stop.kind !== "none" || opened.ended.kind !== "no") return;
+        const taken = [{ type: "takeover.requested", data: { by: "person", sessionId: "s1" } } as const, ...weather];
+        let state = opened;
+        let over = false;
+        taken.forEach((d, index) => {
+          const result = step(state, asEvent(d, opened.seq + index + 1));
+          state = result.state;
+          const acted = result.effects.filter(
+            (effect) => acts.has(effect.kind) || (effect.kind === "reply" && effect.reply.decision !== "deny"),
+          );
+          /* What was stopped is recovered like any other task. */
+          over ||= state.stop.kind !== "none" || state.ended.kind !== "no";
+          if (over) return;
+          assert.deepEqual(acted, [], `${d.type} made the supervisor act`);
+          const wheel = ["taken_over", "stopping", "failed_to_stop"];
+          assert.ok(wheel.includes(stateName(state)), `${d.type} led to ${stateName(state)}`);
+        });
+      }),
+      { numRuns: 1500 },
     );
   });
 

@@ -50,12 +50,18 @@ export const executable = { path: "/c", realPath: "/c", version: "2.1.268", size
 const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
   "owner.claimed": fc.record({
     owner: fc.constant({ ...identity, host: "h" }),
-    why: fc.constantFrom("start", "recover", "stop"),
+    why: fc.constantFrom("start", "recover", "stop", "takeover", "handback"),
   }),
   "owner.released": fc.record({ why: fc.constantFrom("quit", "ended") }),
   "task.recovering": fc
-    .boolean()
-    .chain((fresh) => fc.record({ fresh: fc.constant(fresh), resume: fc.constant(!fresh), sessionId: id("s") })),
+    .tuple(fc.boolean(), fc.boolean(), id("s"), id("p", 6), maybe(fc.constant("mind the gap")))
+    .map(([fresh, back, sessionId, promptId, note]) => ({
+      fresh,
+      resume: !fresh,
+      sessionId,
+      ...(back && !fresh ? { handback: strip({ promptId, note, redacted: false, turns: 1 }) } : {}),
+    })),
+  "takeover.requested": fc.record({ by: fc.constant("person" as const), sessionId: id("s") }),
   "pause.requested": fc.record({ by: fc.constant("person" as const), reason: fc.constant("r") }),
   "fault.cleared": fc.record({ fault: fc.constantFrom("ungated-call", "permission-mode") }),
   "automation.changed": fc.record({ to: fc.constantFrom("on", "off"), why: fc.constant("w") }),
@@ -97,7 +103,7 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
       maxLength: 2,
     }),
   }),
-  "worker.ending": fc.record({ why: fc.constantFrom("completed", "incident", "quit") }),
+  "worker.ending": fc.record({ why: fc.constantFrom("completed", "incident", "quit", "takeover") }),
   "worker.exited": fc.record({
     code: fc.constantFrom(0, 1, null),
     signal: fc.constantFrom(null, "SIGKILL"),
@@ -118,7 +124,7 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
   }),
   "prompt.intent": fc.record({
     promptId: id("p", 6),
-    source: fc.constantFrom("goal", "person", "verifier", "recover"),
+    source: fc.constantFrom("goal", "person", "verifier", "recover", "handback"),
     text: fc.constant("t"),
     redacted: fc.constant(false),
   }),

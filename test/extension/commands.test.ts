@@ -82,6 +82,16 @@ const GOOD: [input: string, fields: Record<string, unknown>][] = [
   ["pause t-1 lunch", { command: "pause", taskId: "t-1", state: "paused" }],
   ["resume t-1 --fault x", { command: "resume", taskId: "t-1", state: "running" }],
   ["recover t-1 --fresh", { command: "recover", taskId: "t-1", state: "running" }],
+  [
+    "takeover t-1",
+    {
+      command: "takeover",
+      taskId: "t-1",
+      state: "taken_over",
+      resumeCommand: "cd /home/me/here && claude --resume=t-1-session",
+    },
+  ],
+  ["handback t-1 I was here", { command: "handback", taskId: "t-1", state: "running", turns: 2 }],
   ["kill t-1", { command: "kill", state: "stopped" }],
   ["log t-1", { command: "log", taskId: "t-1", lastSeq: 1 }],
   ["log t-1 --verify", { command: "log", records: 7 }],

@@ -1,6 +1,6 @@
 /** What one event calls for, once: replies, teardowns, records. The state has already moved. */
 import type { TaskEvent } from "../events.ts";
-import { hasProcess } from "./control.ts";
+import { hasProcess, isTakenOver } from "./control.ts";
 import { deadlines } from "./deadlines.ts";
 import { deferralPlan, isDeferred } from "./deferral.ts";
 import { type Effect, record } from "./effects.ts";
@@ -12,19 +12,24 @@ import { ranUngated } from "./tools.ts";
 /** Milliseconds between stdin EOF and TERM, by the reason of the end (commands.md, Defaults). */
 const EXIT_MS = { completed: 2_000, deferral: 10_000, other: 30_000 } as const;
 const QUIT_EXIT_MS = 500;
+/** A person waits for the terminal; TERM saves the session too (2.1.268). */
+const TAKEOVER_EXIT_MS = 2_000;
 
 const PERMITTED_MODES: ReadonlySet<string> = new Set(["default", "plan"]);
 
 /** A call that comes after a stop or an end is denied; everything else late is only noted. */
-export function answerLate(event: TaskEvent): Effect[] {
+export function answerLate(state: TaskState, event: TaskEvent): Effect[] {
   if (event.type !== "gate.verdict") return [];
   const { callId, toolUseId } = event.data;
-  const reply = {
-    decision: "deny",
-    reason: "The supervisor has stopped this task; end your turn.",
-    endTurn: true,
-  } as const;
+  const reply = { decision: "deny", reason: lateReason(state), endTurn: true } as const;
   return [{ kind: "reply", callId, toolUseId, requestId: null, reply }];
+}
+
+/** Why a call that comes too late does not run. */
+export function lateReason(state: TaskState): string {
+  return isTakenOver(state)
+    ? "A person takes this session over; end your turn."
+    : "The supervisor has stopped this task; end your turn.";
 }
 
 /** What this event calls for, once. */
@@ -113,6 +118,8 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
       return after.stop.kind === "none" && after.resources.length > 0 ? [{ kind: "sweep" }] : [];
     case "pause.requested":
       return after.control.kind === "pausing" ? [{ kind: "end-worker", why: "pause", exitMs: EXIT_MS.other }] : [];
+    case "takeover.requested":
+      return takeover(before, after);
     case "timer.fired":
       return watchdog(after, event.data.name);
     default:
@@ -125,6 +132,17 @@ function confirmTree(before: TaskState, { verification }: TaskState): Effect[] {
   if (verification.kind !== "confirming" || before.verification.kind === "confirming") return [];
   const { facts, by } = verification;
   return [{ kind: "confirm-tree", treeId: facts.treeId, by, round: facts.round }];
+}
+
+/** From here on the person's own Claude decides about its calls: nothing of it passes the gate. */
+function takeover(before: TaskState, after: TaskState): Effect[] {
+  if (!isTakenOver(after)) return [];
+  const again = isTakenOver(before);
+  const said = again ? [] : [record({ type: "ungated", data: { why: "takeover", confirmedBy: "command" } })];
+  if (hasProcess(after)) {
+    return again ? [] : [...said, { kind: "end-worker", why: "takeover", exitMs: TAKEOVER_EXIT_MS }];
+  }
+  return after.resources.length > 0 ? [...said, { kind: "sweep" }] : said;
 }
 
 function watchdog(state: TaskState, name: string): Effect[] {

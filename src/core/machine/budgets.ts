@@ -1,5 +1,6 @@
 /** What was used up. Numbers that Claude did not report are absent, never 0 (invariant 10). */
 import type { TaskEvent } from "../events.ts";
+import { isTakenOver } from "./control.ts";
 import type { BudgetState, TaskState } from "./state.ts";
 
 export function budgets(state: TaskState, event: TaskEvent): TaskState {
@@ -17,7 +18,11 @@ export function budgets(state: TaskState, event: TaskEvent): TaskState {
         return to({ voidRuns: b.voidRuns + 1 });
       return to({ voidRuns: 0 });
     }
+    /* The task's clock stands still while a person has the wheel. */
+    case "takeover.requested":
+      return isTakenOver(state) ? state : to({ usedMs: b.usedMs + spentMs(state), ownerMono: event.mono });
     case "task.recovering":
+      if (event.data.handback && isTakenOver(state)) return to({ ownerMono: event.mono });
       return to({ extraMs: b.extraMs + (event.data.extendMs ?? 0) });
     case "verify.stale":
       return to({ voidRuns: b.voidRuns + 1 });
@@ -36,11 +41,16 @@ function cost(b: BudgetState, reported: number | undefined): Partial<BudgetState
   return { costBase: reset ? b.costBase + (b.costLast ?? 0) : b.costBase, costLast: reported };
 }
 
+/** What the present owner has added to the time used (ms). */
+export function spentMs(state: TaskState): number {
+  return isTakenOver(state) ? 0 : Math.max(0, state.mono - state.budgets.ownerMono);
+}
+
 /** Milliseconds that are left of the task's time. */
 export function wallLeft(state: TaskState): number {
   const { budgets: b, spec } = state;
   /* The last owner's time counts into `usedMs` only when the next one claims the task. */
-  return (spec?.limits.wallMs ?? 0) + b.extraMs - b.usedMs - (state.mono - b.ownerMono);
+  return (spec?.limits.wallMs ?? 0) + b.extraMs - b.usedMs - spentMs(state);
 }
 
 /** Cost so far in USD as Claude estimates it, or undefined when it never reported any. */

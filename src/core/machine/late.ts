@@ -35,6 +35,7 @@ const OUTSIDE: ReadonlySet<EventType> = new Set<EventType>([
 const ASKED: ReadonlySet<EventType> = new Set<EventType>([
   "stop.requested",
   "pause.requested",
+  "takeover.requested",
   "verify.requested",
   "prompt.queued",
 ]);

@@ -1,5 +1,5 @@
 /** What the state as a whole wants now: a spawn, a message, a verification, an end. */
-import { evidencePrompt, GO_ON, notSigned } from "../prompts.ts";
+import { evidencePrompt, GO_ON, handbackPrompt, notSigned } from "../prompts.ts";
 import { isAutomatic } from "./automation.ts";
 import { answeredWhileDeferred } from "./deferral.ts";
 import { type Effect, record, type Step } from "./effects.ts";
@@ -77,7 +77,7 @@ function wantsVerification(state: TaskState): boolean {
 }
 
 interface Message {
-  source: "goal" | "person" | "verifier" | "recover";
+  source: "goal" | "person" | "verifier" | "recover" | "handback";
   promptId: string | null;
   text: string;
   redacted: boolean;
@@ -94,6 +94,10 @@ function nextMessage(state: TaskState): Message | null {
   const told = v.kind === "denied" ? notSigned(v.note) : null;
   if (started && automatic && !p.goalGiven) {
     return { source: "goal", promptId: null, text: spec.goal, redacted: spec.goalRedacted };
+  }
+  if (automatic && p.goOn && p.handback !== null && state.turn.kind !== "waiting") {
+    const { promptId, redacted, note } = p.handback;
+    return { source: "handback", promptId, text: handbackPrompt(note), redacted };
   }
   if (automatic && p.goOn && state.turn.kind !== "waiting")
     return { source: "recover", promptId: null, text: told === null ? GO_ON : `${told}\n\n${GO_ON}`, redacted: false };

@@ -8,7 +8,7 @@ export function owner(state: TaskState, event: TaskEvent): TaskState {
   switch (event.type) {
     case "owner.claimed": {
       const claimed: TaskState = { ...state, owner: { kind: "held", owner: event.data.owner, since: event.at } };
-      return event.data.why === "start" ? claimed : forgetProcess(claimed, state, event.mono);
+      return event.data.why === "start" ? claimed : forgetProcess(claimed, event.mono);
     }
     case "owner.released":
       return { ...state, owner: { kind: "none" } };
@@ -17,8 +17,7 @@ export function owner(state: TaskState, event: TaskEvent): TaskState {
   }
 }
 
-/** `before` still has the old owner's clock; its time counts into the wall budget. */
-function forgetProcess(state: TaskState, before: TaskState, mono: number): TaskState {
+function forgetProcess(state: TaskState, mono: number): TaskState {
   const gone = state.worker.kind === "gone" || state.worker.kind === "none";
   return {
     ...state,
@@ -29,12 +28,6 @@ function forgetProcess(state: TaskState, before: TaskState, mono: number): TaskS
     tools: {},
     progressMono: mono,
     verification: keepsVerdict(state) ? state.verification : { kind: "none" },
-    budgets: {
-      ...state.budgets,
-      usedMs: state.budgets.usedMs + Math.max(0, before.mono - before.budgets.ownerMono),
-      ownerMono: mono,
-      costBase: state.budgets.costBase,
-    },
   };
 }
 

@@ -1,4 +1,5 @@
 /** The state names that people, `task.json` and outside tests see: a pure projection of the record. */
+import { isTakenOver } from "./control.ts";
 import { answeredWhileDeferred } from "./deferral.ts";
 import { isIdle } from "./next.ts";
 import { pendingRequests } from "./requests.ts";
@@ -36,6 +37,7 @@ export function stateName(state: TaskState): StateName {
       break;
   }
   if (state.ended.kind === "failed") return "failed";
+  if (isTakenOver(state)) return "taken_over";
   if (state.control.kind !== "supervised") return "paused";
   if (isActive(state.verification)) return "verifying";
   if (state.hold?.fault === true) return "human_required";

@@ -3,7 +3,7 @@
  * person's messages queue up; one is sent at each idle point.
  */
 import type { EventMap, TaskEvent } from "../events.ts";
-import type { OpenPrompt, TaskState } from "./state.ts";
+import type { Handback, OpenPrompt, TaskState } from "./state.ts";
 
 /** More waiting messages than this are refused at the command. */
 export const MAX_QUEUED_PROMPTS = 20;
@@ -22,6 +22,7 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
           ...p,
           goalGiven,
           goOn: resume,
+          handback: fresh ? null : (handbackOf(event.data.handback) ?? p.handback),
           open: null,
           doubtful: fresh ? null : inDoubt(p.open),
           sinceResume: resume ? 0 : null,
@@ -45,6 +46,7 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
           ...p,
           goalGiven: p.goalGiven || source === "goal",
           goOn: false,
+          handback: source === "handback" ? null : p.handback,
           queue: p.queue.filter((queued) => queued.promptId !== promptId),
           open: { promptId, source, text: text.slice(0, SHOWN_CHARS), phase: "intent" },
         },
@@ -59,7 +61,9 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
     case "prompt.failed": {
       const { promptId } = event.data;
       const queue = p.queue.filter((queued) => queued.promptId !== promptId);
-      return { ...state, prompts: { ...p, queue, open: p.open?.promptId === promptId ? null : p.open } };
+      /* A note that held a secret is gone with the memory that had it; the worker is told to go on without it. */
+      const handback = p.handback?.promptId === promptId ? null : p.handback;
+      return { ...state, prompts: { ...p, queue, handback, open: p.open?.promptId === promptId ? null : p.open } };
     }
     case "turn.result": {
       const sinceResume = p.sinceResume === null ? null : p.sinceResume + 1;
@@ -73,6 +77,12 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
     default:
       return state;
   }
+}
+
+function handbackOf(data: EventMap["task.recovering"]["handback"]): Handback | null {
+  if (data === undefined) return null;
+  const { promptId, note = null, redacted, turns = null } = data;
+  return { promptId, note, redacted, turns };
 }
 
 /**

@@ -54,6 +54,7 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
     case "owner.claimed":
       return { ...state, requests: deferredOnly(state.requests) };
     case "stop.requested":
+    case "takeover.requested":
     case "stop.proven":
     case "task.completed":
     case "task.failed":

@@ -70,11 +70,23 @@ export interface OpenPrompt {
   phase: "intent" | "written" | "acknowledged";
 }
 
+/** What the worker is told when a person gives the wheel back. */
+export interface Handback {
+  promptId: string;
+  /** The person's note, redacted; null where there is none. */
+  note: string | null;
+  redacted: boolean;
+  /** Turns that the session got meanwhile; null where nobody could count them. */
+  turns: number | null;
+}
+
 export interface PromptsState {
   /** The goal was handed to some process of the present session. */
   goalGiven: boolean;
   /** A resumed session is told to go on before anything else. */
   goOn: boolean;
+  /** Set until it was said: a person worked in the session meanwhile. */
+  handback: Handback | null;
   queue: QueuedPrompt[];
   open: OpenPrompt | null;
   /** A person's message of which nobody knows whether Claude got it: the worker was gone before it said so. */
@@ -113,7 +125,11 @@ export interface RequestState {
 }
 
 /** Who has the wheel. */
-export type ControlState = { kind: "supervised" } | { kind: "pausing" | "paused"; reason: string; since: string };
+export type ControlState =
+  | { kind: "supervised" }
+  | { kind: "pausing" | "paused"; reason: string; since: string }
+  /** A person takes it, or has it: automation is off from the first of the two on. */
+  | { kind: "taking-over" | "taken-over"; since: string };
 
 export type SignOffRequest = EventMap["signoff.requested"] & { since: string };
 export type SignOffWhy = SignOffRequest["why"];
@@ -285,6 +301,7 @@ export function initialState(taskId: string): TaskState {
     prompts: {
       goalGiven: false,
       goOn: false,
+      handback: null,
       queue: [],
       open: null,
       doubtful: null,

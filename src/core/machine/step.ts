@@ -15,7 +15,7 @@ import { classifyResult } from "../classify.ts";
 import type { TaskEvent } from "../events.ts";
 import { answer, answerLate } from "./answer.ts";
 import { automation } from "./automation.ts";
-import { budgets } from "./budgets.ts";
+import { budgets, spentMs } from "./budgets.ts";
 import { control } from "./control.ts";
 import { counters } from "./counters.ts";
 import type { Step } from "./effects.ts";
@@ -58,7 +58,7 @@ export function step(before: TaskState, event: TaskEvent): Step {
   const stamped = stamp(before, event);
   if (arrivesLate(before, event)) {
     const late = { ...stamped.counters, lateEvents: stamped.counters.lateEvents + 1 };
-    return { state: { ...stamped, counters: late }, effects: answerLate(event) };
+    return { state: { ...stamped, counters: late }, effects: answerLate(stamped, event) };
   }
   const moved = MACHINES.reduce((state, machine) => machine(state, event), stamped);
   const effects = answer(before, moved, event);
@@ -70,6 +70,11 @@ function stamp(state: TaskState, event: TaskEvent): TaskState {
   switch (event.type) {
     case "task.created":
       return { ...stamped, spec: event.data, createdAt: event.at, sessionId: event.data.sessionId };
+    case "owner.claimed": {
+      /* The time of the owner before ends with its last event, on its own clock. */
+      const usedMs = state.budgets.usedMs + (event.data.why === "start" ? 0 : spentMs(state));
+      return { ...stamped, progressMono: event.mono, budgets: { ...state.budgets, usedMs, ownerMono: event.mono } };
+    }
     case "worker.heartbeat":
     case "timer.fired":
     case "rejected":

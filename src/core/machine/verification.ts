@@ -48,6 +48,7 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
       return outlivesProcess(present) ? state : voided(state);
     case "prompt.intent":
     case "worker.init":
+    case "takeover.requested":
     case "stop.requested":
       return voided(state);
     default:

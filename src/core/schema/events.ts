@@ -108,10 +108,20 @@ export const eventSchemas = {
     /** The task's own git worktree, when it was asked for. */
     worktree: Opt(Type.Object({ path: Str, branch: Str })),
   }),
-  "owner.claimed": Type.Object({ owner: Owner, why: oneOf("start", "recover", "stop", "answer", "verify") }),
+  "owner.claimed": Type.Object({
+    owner: Owner,
+    why: oneOf("start", "recover", "stop", "answer", "verify", "takeover", "handback"),
+  }),
   "owner.released": Type.Object({ why: oneOf("quit", "ended", "failed") }),
   /** `resume`: that session is continued. Without it a new one begins: nothing was given to a worker yet, or `fresh`. */
-  "task.recovering": Type.Object({ fresh: Bool, resume: Bool, sessionId: Str, extendMs: Opt(Num) }),
+  "task.recovering": Type.Object({
+    fresh: Bool,
+    resume: Bool,
+    sessionId: Str,
+    extendMs: Opt(Num),
+    /** Set when a person gives a session back that they had taken over. */
+    handback: Opt(Type.Object({ promptId: Str, note: Opt(Str), redacted: Bool, turns: Opt(Int) })),
+  }),
   /** A person has read the fault report and wants automation back. */
   "fault.cleared": Type.Object({ fault: Str }),
   /** The person's switch `automation` is another one than before; only in automatic tasks. */
@@ -305,6 +315,8 @@ export const eventSchemas = {
   "stop.failed": Type.Object({ remaining: Type.Array(Remaining), durationMs: Num }),
   "estop.requested": Type.Object({ epoch: Int, reason: Opt(Str) }),
 
+  /** Durable before the worker is ended for it. */
+  "takeover.requested": Type.Object({ by: oneOf("person"), sessionId: Str }),
   /** Durable before the worker is ended for it. */
   "pause.requested": Type.Object({ by: oneOf("person", "supervisor", "estop"), reason: Str }),
 

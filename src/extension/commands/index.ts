@@ -24,6 +24,8 @@ export const commands: Readonly<Record<CommandName, () => Promise<Run>>> = {
   pause: async () => withSupervisor((await import("./pause.ts")).pause),
   resume: async () => withSupervisor((await import("./recover.ts")).resume),
   recover: async () => withSupervisor((await import("./recover.ts")).recover),
+  takeover: async () => withSupervisor((await import("./takeover.ts")).takeover),
+  handback: async () => withSupervisor((await import("./handback.ts")).handback),
   discard: async () => withSupervisor((await import("./discard.ts")).discard),
   kill: async () => withSupervisor((await import("./kill.ts")).kill),
   log: async () => withSupervisor((await import("./log.ts")).log),

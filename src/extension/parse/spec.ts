@@ -113,6 +113,17 @@ export const specs = {
       extend: { kind: "duration", value: "D", about: "more time for the whole task" },
     },
   },
+  takeover: {
+    about: "drive the worker's session yourself; automation is off until you hand it back",
+    args: [task],
+    flags: {},
+  },
+  handback: {
+    about: "give a session back that you took over; the worker is told that you were there",
+    args: [task],
+    rest: { name: "note", optional: true },
+    flags: {},
+  },
   discard: {
     about: "drop the record of an ended or recoverable task; the workspace is not touched",
     args: [task],
@@ -160,7 +171,7 @@ export type CommandName = keyof typeof specs;
 export const commandNames = Object.keys(specs) as CommandName[];
 
 /** Subcommands that belong to the plan and are refused until they are built. */
-export const laterCommands: readonly string[] = ["takeover", "handback", "doctor", "estop"];
+export const laterCommands: readonly string[] = ["doctor", "estop"];
 
 /** Flags that every subcommand takes. */
 export const commonFlags = {

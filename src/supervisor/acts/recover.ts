@@ -3,7 +3,7 @@
 import type { EventDraft } from "../../core/events.ts";
 import { refusal } from "../../core/machine/admit.ts";
 import { wallLeft } from "../../core/machine/budgets.ts";
-import { hasProcess } from "../../core/machine/control.ts";
+import { hasProcess, isTakenOver } from "../../core/machine/control.ts";
 import { hasLostItsPipe } from "../../core/machine/hold.ts";
 import { type StateName, stateName } from "../../core/machine/project.ts";
 import type { TaskState } from "../../core/machine/state.ts";
@@ -41,6 +41,7 @@ export async function recoverTask(
   if (owner?.alive) return { ...notOwned(view.task), reason: "live" };
   if (state === "failed_to_stop" || (state === "completed" && !isRecordStale(scope, taskId)))
     return notOwned(view.task);
+  if (state === "taken_over" && options.fault === undefined) return notOwned(view.task);
   const claimed = await scope.claim(taskId, "recover");
   if (!claimed.ok) return claimed;
   const { driver, claim } = claimed;
@@ -74,6 +75,11 @@ async function goOn(
       );
     }
     cleared.push({ type: "fault.cleared", data: { fault: options.fault } });
+  }
+  if (isTakenOver(state) && cleared.length > 0) {
+    if (driver.record(...claim, ...cleared) !== "written") return logFull();
+    await driver.stored();
+    return { ok: true, state: stateName(driver.state) };
   }
   const refused = refusal(cleared.length > 0 ? { ...state, hold: null } : state, "recover");
   if (refused) {

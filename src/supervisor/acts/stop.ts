@@ -112,6 +112,9 @@ export async function pauseTask(scope: Scope, taskId: string, reason: string): P
     if (!driver.state.prompts.goalGiven) {
       return failure("not-started", `Task ${taskId} has no session yet that could be kept; stop it, or wait a moment.`);
     }
+    const { kind } = driver.state.worker;
+    if (kind === "wanted" || kind === "spawning" || kind === "handshake")
+      return failure("starting", `The worker of task ${taskId} is still starting; ask again in a moment.`);
     await driver.deferRequests(PAUSE_DEFERRAL_MS);
     const asked = driver.record({
       type: "pause.requested",

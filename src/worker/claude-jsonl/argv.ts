@@ -41,7 +41,7 @@ export function streamArgs(input: WorkerStartInput): string[] {
 }
 
 /** What a person's own `claude` needs to go on with this session under the same isolation. */
-export function takeoverArgs(input: WorkerStartInput): string[] {
+export function takeoverArgs(input: Pick<WorkerStartInput, "sessionId" | "trust" | "model">): string[] {
   return [
     `--resume=${input.sessionId}`,
     ...isolationArgs(input.trust),

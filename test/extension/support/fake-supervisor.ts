@@ -124,6 +124,13 @@ export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
     stop: async () => ({ ok: true, state: "stopped" }),
     pause: async () => ({ ok: true, state: "paused" }),
     recover: async () => ({ ok: true, state: "running" }),
+    takeover: async (taskId) => ({
+      ok: true,
+      state: "taken_over",
+      resumeCommand: `cd /home/me/here && claude --resume=${taskId}-session`,
+      launch: { file: "claude", args: [`--resume=${taskId}-session`], cwd: "/home/me/here", without: ["CLAUDECODE"] },
+    }),
+    handback: async () => ({ ok: true, state: "running", turns: 2 }),
     discard: async (taskId, apply) => ({
       ok: true,
       removal: { taskId, folder: "/state/tasks/t-1", files: 3, bytes: 4096, removed: apply },
@@ -212,6 +219,7 @@ export function hubWith(supervisor: Supervisor | undefined): Hub {
     follower: undefined,
     // Listeners on the test's own process are none of these tests' business.
     signals: { remove: () => undefined },
+    terminalGiven: false,
     quitting: undefined,
     quitSeen: false,
     over: false,

@@ -4,7 +4,7 @@
  *
  *     [{ "handshake": {} }, { "prompt": true }, { "init": {} }, { "hook": { "tool": "Bash", "input": { "command": "ls" } } },
  *      { "say": "hello" }, { "emit": { "type": "future" } }, { "raw": "noise\n" }, { "sleep": 50 }, { "result": {} },
- *      { "child": { "what": "server", "command": ["sleep", "600"], "detached": true } }, { "eof": true }, { "exit": 0 }]
+ *      { "child": { "what": "server", "command": ["sleep", "600"], "detached": true } }, { "obey": true }, { "eof": true }, { "exit": 0 }]
  */
 import { existsSync } from "node:fs";
 import { scenarios } from "./scenarios.mjs";
@@ -32,6 +32,7 @@ const PLAY = {
   waitFile: async (claude, path) => {
     while (!existsSync(path)) await claude.sleep(20);
   },
+  obey: (claude) => void claude.obeyInterrupts(),
   eof: (claude) => claude.eof(),
   exit: (claude, code) => claude.exit(code),
 };
