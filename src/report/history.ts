@@ -1,8 +1,21 @@
-/** What a report is made from. A structural part of the supervisor's answer: this room knows only `core`. */
-import type { StoredEvent } from "../core/events.ts";
+/** What a report is made from. Structural parts of the supervisor's answers: this room knows only `core`. */
 import type { StateName, WaitsFor } from "../core/machine/project.ts";
-import type { TaskState } from "../core/machine/state.ts";
 
+export interface ReportRequest {
+  requestId: string;
+  kind: "tool" | "question" | "plan" | "sign-off";
+  toolName: string;
+  input: unknown;
+  cwd: string;
+  rule: string;
+  reason: string;
+  loss: "recoverable" | "lost" | null;
+  askedOf: "person" | "decider";
+  since: string;
+  deferred: boolean;
+}
+
+/** A task as it stands now. */
 export interface ReportView {
   taskId: string;
   state: StateName;
@@ -17,17 +30,13 @@ export interface ReportView {
   lastEventAt: string;
   claudeSessionId: string | null;
   model: string | null;
+  requests: ReportRequest[];
   rounds: { used: number; failed: number; max: number };
   turns: number;
   costUsd: number | null;
   verdicts: Record<"allow" | "review" | "person" | "deny", number>;
   asksByRule: Record<string, number>;
+  remaining: { kind: string; id: string; detail: string }[];
   stopCommand: string;
   logPath: string;
-}
-
-export interface History {
-  view: ReportView;
-  events: readonly StoredEvent[];
-  state: TaskState;
 }

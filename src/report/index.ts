@@ -1,6 +1,9 @@
 /** Events to text and pages for people. Pure. */
+export { Collector } from "./collect.ts";
 export { eventLine } from "./event-line.ts";
-export type { History, ReportView } from "./history.ts";
-export { renderHtml } from "./html.ts";
+export type { ReportView } from "./history.ts";
+export { IndexRows, renderIndex } from "./html/index-page.ts";
+export { GENERATOR, renderPage } from "./html/page.ts";
+export type { Report } from "./model.ts";
 export { renderText } from "./text.ts";
-export { renderTotals, type Totals, totalsOf } from "./totals.ts";
+export { renderTotals, type Totals, TotalsOf } from "./totals.ts";

@@ -199,8 +199,22 @@ export interface Supervisor {
     taskId: string,
     to?: number,
   ): Promise<Result<{ state: StateName; matches: boolean; seq: number; differences: string[] }>>;
-  /** Everything that a report is made from. */
-  history(taskId: string): Promise<Result<{ view: TaskView; events: StoredEvent[]; state: TaskState }>>;
+  /**
+   * Everything that a report is made from: each record of the log goes through `onEvent`, oldest first, and nothing is
+   * kept. `damage` says why the log could be read only up to the last one given.
+   */
+  history(
+    taskId: string,
+    onEvent: (event: StoredEvent) => void,
+  ): Promise<Result<{ view: TaskView; damage: string | null }>>;
+  /**
+   * Every task as it stands, newest first, one at a time; memory does not grow with their number but for the list of
+   * ids. Stops after `withinMs`: what was not looked at is counted, as is what can't be read.
+   */
+  survey(
+    onTask: (task: TaskView) => void,
+    withinMs: number,
+  ): Promise<Result<{ unreadable: number; notLooked: number }>>;
   policyCheck(
     command: string,
     cwd: string,

@@ -28,6 +28,7 @@ import {
   rowOf,
   viewOfStored,
 } from "./stored-task.ts";
+import { surveyTasks } from "./survey.ts";
 import { stopCommand } from "./view.ts";
 
 /** What notices still get when Pi quits (ms). */
@@ -214,15 +215,19 @@ export class LocalSupervisor implements Supervisor {
     return { ok: true as const, state: name, matches: differences.length === 0, seq: state.seq, differences };
   }
 
-  async history(taskId: string) {
+  async history(taskId: string, onEvent: (event: StoredEvent) => void) {
     const found = await this.#scope.look(taskId);
     if (!found.ok) return found;
-    const events: StoredEvent[] = [];
+    let damage: string | null = null;
     for await (const item of readEvents(this.#scope.deps.layout.task(taskId).log, taskId)) {
-      if (!item.ok) return item;
-      events.push(item.event as StoredEvent);
+      if (item.ok) onEvent(item.event as StoredEvent);
+      else damage = item.message;
     }
-    return { ok: true as const, view: found.task, events, state: advance(initialState(taskId), events) };
+    return { ok: true as const, view: found.task, damage };
+  }
+
+  async survey(onTask: (task: TaskView) => void, withinMs: number) {
+    return surveyTasks(this.#scope, await this.#rows(), onTask, withinMs);
   }
 
   policyCheck(command: string, cwd: string, trustedProject?: string) {

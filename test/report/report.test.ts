@@ -1,160 +1,123 @@
+/** What reports tell, and what nothing from outside can make of them. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { StoredEvent } from "../../src/core/events.ts";
-import { fold } from "../../src/core/fold.ts";
-import type { History, ReportView } from "../../src/report/history.ts";
-import { eventLine, renderHtml, renderText, renderTotals, totalsOf } from "../../src/report/index.ts";
-import { cut, escapeHtml, oneLine, showControls, stripControls } from "../../src/report/inert.ts";
-import { timeline } from "../../src/report/timeline.ts";
+import { Collector, eventLine, type Report, type ReportView, renderPage, renderText } from "../../src/report/index.ts";
+import { escapeHtml, oneLine } from "../../src/report/inert.ts";
+import { LogBuilder, longTask, TASK } from "./long-task.ts";
 
 const EVIL = `</pre><script>alert(1)</script><img src="http://x/" onerror=go()>\u001b[2J\u001b]0;t\u0007\r\u202egnp.exe "quoted" 'single' &amp;`;
+const OPTIONS = { zone: "UTC", now: "2026-11-30T06:00:00.000Z" };
 
-const VIEW: ReportView = {
-  taskId: "t-1",
-  state: "completed",
-  waitsFor: null,
-  why: null,
-  reason: null,
-  recoverable: false,
-  goal: "Fix the parser",
-  cwd: "/home/me/here",
-  mode: "auto",
-  createdAt: "2026-01-01T00:00:00.000Z",
-  lastEventAt: "2026-01-01T00:09:00.000Z",
-  claudeSessionId: "11111111-1111-4111-8111-111111111111",
-  model: "scripted",
-  rounds: { used: 2, failed: 1, max: 3 },
-  turns: 2,
-  costUsd: 0.1234,
-  verdicts: { allow: 5, review: 1, person: 0, deny: 1 },
-  asksByRule: { "bash.unknown": 1, "claude.bypass": 1 },
-  stopCommand: "/supervise stop t-1",
-  logPath: "/state/tasks/t-1/events.jsonl",
-};
-
-const command = {
-  text: "node --test",
-  exitCode: 1,
-  signal: null,
-  timedOut: false,
-  durationMs: 1_500,
-  outputBytes: 40,
-  outputSha256: "f".repeat(64),
-  outputTail: "not ok 1 - parser",
-  outcome: "fail",
-};
-
-function history(extra: [string, object][] = [], view: Partial<ReportView> = {}): History {
-  const data: [string, object][] = [
-    [
-      "task.created",
-      {
-        goal: "Fix the parser",
-        goalRedacted: false,
-        mode: "auto",
-        cwd: "/home/me/here",
-        transport: "claude-jsonl",
-        trust: "user",
-        profile: "standard",
-        verify: {
-          commands: [{ text: "node --test", argv: ["node", "--test"], shell: false, timeoutMs: 1 }],
-          cwd: "/home/me/here",
-          where: "workspace",
-          carry: [],
-          runs: 1,
-          envNames: [],
-          inputs: {},
-        },
-        limits: { startupMs: 1, quietMs: 1, toolQuietMs: 1, toolCapMs: 1, wallMs: 1, stopGraceMs: 1, maxRounds: 3 },
-        sessionId: "s",
-        workerEnvNames: [],
-        cgroup: "auto",
-        repositoryFindings: [],
-      },
-    ],
-    ["prompt.intent", { promptId: "p-1", source: "goal", text: "Fix the parser", redacted: false }],
-    [
-      "gate.verdict",
-      {
-        callId: "c",
-        via: "hook",
-        toolUseId: "toolu_1",
-        toolName: "Bash",
-        verdict: "deny",
-        rule: "claude.bypass",
-        reason: "It would lift the gate.",
-        input: { command: "claude --dangerously-skip-permissions" },
-        cwd: "/home/me/here",
-      },
-    ],
-    ["request.answered", { requestId: "r-1", decision: "approve", by: "person", via: "dialog", note: "fine" }],
-    [
-      "verify.finished",
-      {
-        outcome: "fail",
-        exitCode: 1,
-        treeId: "abc123",
-        message: "node --test exited with 1.",
-        by: "auto",
-        round: 1,
-        where: "workspace",
-        durationMs: 1_500,
-        commands: [command],
-        findings: [{ kind: "changed-input", path: "test/a.test.js", detail: "The worker changed it." }],
-      },
-    ],
-    ["prompt.intent", { promptId: "p-2", source: "verifier", text: "It did not pass.", redacted: false }],
-    ["task.completed", { treeId: "def456", round: 2, by: "auto" }],
-    ...extra,
-  ];
-  const events = data.map(
-    ([type, one], index): StoredEvent => ({
-      v: 1,
-      seq: index + 1,
-      taskId: "t-1",
-      workerId: null,
-      at: new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString(),
-      mono: index * 1_000,
-      type,
-      data: one,
-      prev: "0".repeat(64),
-    }),
-  );
-  return { view: { ...VIEW, ...view }, events, state: fold("t-1", events) };
+function collected(events: readonly StoredEvent[], view: ReportView): Report {
+  const collector = new Collector(TASK);
+  for (const event of events) collector.add(event);
+  return collector.done(view);
 }
 
-describe("inert text", () => {
-  const table: [input: string, stripped: string, shown: string][] = [
-    ["plain\ttext\n", "plain\ttext\n", "plain\ttext\n"],
-    ["\u001b[31mred\u001b[0m", "red", "<U+001B>[31mred<U+001B>[0m"],
-    ["\u001b]8;;http://x\u0007link\u001b]8;;\u0007", "link", "<U+001B>]8;;http://x<U+0007>link<U+001B>]8;;<U+0007>"],
-    ["\u009b2Jx", "x", "<U+009B>2Jx"],
-    ["rm x\rls", "rm xls", "rm x<U+000D>ls"],
-    ["a\r\nb", "a\nb", "a\nb"],
-    ["a\u202eb\u2066c\u200bd\ufeffe", "abcde", "a<U+202E>b<U+2066>c<U+200B>d<U+FEFF>e"],
-    ["x\u{e0041}y", "xy", "x<U+E0041>y"],
-    ["\u001b[", "", "<U+001B>["],
-    ["äöü 漢字 🎉", "äöü 漢字 🎉", "äöü 漢字 🎉"],
-  ];
-  for (const [input, stripped, shown] of table)
-    test(JSON.stringify(input), () => {
-      assert.equal(stripControls(input), stripped);
-      assert.equal(showControls(input), shown);
-    });
+/** A log whose every text is hostile, past the schema: what a broken or foreign writer might have left. */
+function tainted(): Report {
+  const log = new LogBuilder()
+    .created({ goal: EVIL, repositoryFindings: [EVIL] })
+    .claimed("start")
+    .worker(false);
+  log.prompt("goal", EVIL).prompt("person", EVIL).say(EVIL);
+  const odd = (type: string, data: object): void => {
+    const seq = log.events.length + 1;
+    const at = new Date(Date.UTC(2026, 10, 30) + seq * 1_000).toISOString();
+    log.events.push({ v: 1, seq, taskId: TASK, workerId: null, at, mono: seq * 1_000, type, data, prev: "" });
+  };
+  const gate = {
+    callId: "c",
+    via: "hook",
+    toolName: EVIL,
+    rule: EVIL,
+    reason: EVIL,
+    input: { [EVIL]: EVIL },
+    cwd: EVIL,
+  };
+  odd("gate.verdict", { ...gate, toolUseId: "a", verdict: "deny" });
+  odd("gate.verdict", { ...gate, toolUseId: "b", verdict: "review", requestId: "r-9", kind: "tool" });
+  odd("gate.verdict", { ...gate, toolUseId: "__proto__", toolName: "__proto__", rule: "__proto__", verdict: "deny" });
+  odd("tool.result", { toolUseId: "a", isError: true, wrapped: false, aborted: false, preview: EVIL, chars: 1 });
+  odd("turn.result", { subtype: EVIL, isError: true, errors: [EVIL], preview: EVIL, chars: 1, permissionDenials: 0 });
+  odd("decision.made", { decision: EVIL, reason: EVIL });
+  odd("decision.made", { requestId: "r-9", decision: EVIL, reason: EVIL });
+  odd("request.answered", { requestId: "r-9", decision: "deny", by: "person", via: "command", note: EVIL });
+  odd("gate.incident", { fault: EVIL, detail: EVIL });
+  odd("worker.exited", { code: null, signal: EVIL, exitReason: EVIL });
+  odd("worker.start-failed", { reason: EVIL, message: EVIL });
+  odd("notice", { level: "error", text: EVIL });
+  odd("rejected", { what: EVIL, reason: EVIL, message: EVIL });
+  const command = {
+    text: EVIL,
+    argv: [EVIL],
+    run: 1,
+    exitCode: 1,
+    signal: EVIL,
+    timedOut: false,
+    durationMs: 1,
+    outputBytes: 1,
+    outputSha256: EVIL,
+    outputTail: EVIL,
+    outcome: "fail",
+  };
+  odd("verify.finished", {
+    outcome: "fail",
+    exitCode: 1,
+    treeId: EVIL,
+    message: EVIL,
+    by: "auto",
+    round: 1,
+    where: EVIL,
+    durationMs: 1,
+    commands: [command],
+    findings: [{ kind: EVIL, path: EVIL, detail: EVIL }],
+    changes: { files: [{ path: EVIL, status: EVIL, kind: EVIL, added: 1, deleted: 2 }], more: 0 },
+  });
+  const view = log.view();
+  return collected(log.events, {
+    ...view,
+    goal: EVIL,
+    cwd: EVIL,
+    why: EVIL,
+    model: EVIL,
+    claudeSessionId: EVIL,
+    logPath: EVIL,
+    asksByRule: { [EVIL]: 1 },
+    remaining: [{ kind: EVIL, id: EVIL, detail: EVIL }],
+    waitsFor: "approval",
+    state: "human_required",
+    requests: [
+      {
+        requestId: "r-8",
+        kind: "tool",
+        toolName: EVIL,
+        input: { command: EVIL },
+        cwd: EVIL,
+        rule: EVIL,
+        reason: EVIL,
+        loss: "lost",
+        askedOf: "person",
+        since: EVIL,
+        deferred: true,
+      },
+    ],
+  });
+}
 
-  test("holds no control character, whatever came in", () => {
-    const bad = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
-    const text = fc.string({
-      unit: fc.oneof(
-        fc.constantFrom("\u001b", "[", "]", "\u0007", "\u009b", "m", "\r", "\n", "\u202e", ";"),
-        fc.string(),
-      ),
-    });
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
+
+describe("lines", () => {
+  test("hold no control character and keep their bound, whatever came in", () => {
+    const unit = fc.oneof(
+      fc.constantFrom("\u001b", "[", "]", "\u0007", "\u009b", "m", "\r", "\n", "\u202e", ";"),
+      fc.string(),
+    );
     fc.assert(
-      fc.property(text, (value) => {
-        assert.doesNotMatch(stripControls(value), bad);
-        assert.doesNotMatch(showControls(value), bad);
+      fc.property(fc.string({ unit }), (value) => {
+        assert.doesNotMatch(oneLine(value, 50), CONTROLS);
         assert.doesNotMatch(oneLine(value, 50), /[\n\t]/);
         assert.ok(oneLine(value, 50).length <= 50);
         assert.doesNotMatch(escapeHtml(value), /[<>"']/);
@@ -162,172 +125,174 @@ describe("inert text", () => {
     );
   });
 
-  test("takes time linear in its length", () => {
-    const worst = ["\u001b[".repeat(100_000), "\u001b]".repeat(100_000), `\u001b[${"0;".repeat(100_000)}`];
-    for (const text of worst) {
-      const from = performance.now();
-      stripControls(text);
-      assert.ok(performance.now() - from < 2_000, `${text.slice(0, 4)} took too long`);
-    }
-  });
-
-  test("never cuts a character in two", () => {
-    assert.equal(cut("ab🎉cd", 4), "ab…");
-    assert.equal(cut("abc", 3), "abc");
+  test("of one event are one bounded line", () => {
+    const [event] = new LogBuilder().add("notice", { level: "info", text: EVIL.repeat(50) }).events;
+    assert.ok(event);
+    assert.ok(eventLine(event).length <= 200);
+    assert.doesNotMatch(eventLine(event), /[\u0000-\u001f\u202e]/);
   });
 });
 
 describe("the page", () => {
-  test("stands alone: no script, and nothing from the network", () => {
-    const page = renderHtml(history());
-    assert.doesNotMatch(page, /<script|\bsrc\s*=|\bhref\s*=|url\(|@import|https?:/i);
-    assert.match(page, /default-src 'none'/);
+  test("stands alone: no script, nothing from the network, links only within itself", () => {
+    const page = renderPage(longTask(500).report(), OPTIONS);
+    assert.doesNotMatch(page, /<script|<img|<link|<iframe|\bsrc\s*=|\bstyle\s*=|url\(|@import|https?:|\bon[a-z]+\s*=/i);
+    const targets = [...page.matchAll(/href="([^"]*)"/g)].map((match) => match[1] ?? "");
+    assert.ok(targets.length > 5);
+    for (const target of targets) {
+      assert.match(target, /^#/);
+      assert.ok(page.includes(`id="${target.slice(1)}"`), target);
+    }
+    assert.match(page, /default-src 'none'; style-src 'sha256-/);
   });
 
-  test("holds goal, timeline, verdicts and rules, answers, rounds, evidence, cost and how to repeat it", () => {
-    const page = renderHtml(history());
+  test("holds goal, verdicts and rules, answers, rounds, evidence, cost and how to repeat it", () => {
+    const page = renderPage(longTask(500).report(), OPTIONS);
     for (const part of [
-      "Fix the parser",
-      "Bash: deny by claude.bypass",
+      "Make the duration parser add up mixed units",
+      "must give 5400 seconds",
       "claude --dangerously-skip-permissions",
-      "r-1: approved by a person (dialog)",
-      "Round 1: fail",
-      "abc123",
-      "node --test",
-      "f".repeat(64),
-      "not ok 1 - parser",
-      "changed-input test/a.test.js: The worker changed it.",
-      "Completed: verified at tree def456",
-      "$0.1234",
-      "1 of 3 failing",
-      "/supervise verify t-1, or in /home/me/here: node --test",
+      "claude.bypass",
+      "approve by person",
+      "Not before I have seen it.",
+      "Round 1",
+      "not ok 3 - adds up mixed units",
+      "changed-input",
+      "Completed: verified at tree",
+      "cd /home/me/parser && npm test",
+      "claude --resume=11111111-1111-4111-8111-111111111111",
+      "git -C /home/me/parser diff 9f86d081884c",
     ])
       assert.ok(page.includes(escapeHtml(part)), part);
   });
 
   test("lets nothing of a worker, tool or repository be markup or a control character", () => {
-    const tainted: [string, object][] = [
-      ["worker.text", { preview: EVIL, chars: 1 }],
-      ["prompt.intent", { promptId: "p", source: "person", text: EVIL, redacted: false }],
-      [
-        "gate.verdict",
-        {
-          callId: "c",
-          via: "hook",
-          toolUseId: EVIL,
-          toolName: EVIL,
-          verdict: "deny",
-          rule: EVIL,
-          reason: EVIL,
-          input: { [EVIL]: EVIL },
-          cwd: EVIL,
-        },
-      ],
-      ["tool.result", { toolUseId: EVIL, isError: true, wrapped: false, aborted: false, preview: EVIL, chars: 1 }],
-      ["turn.result", { subtype: EVIL, isError: true, errors: [EVIL], preview: EVIL, chars: 1, permissionDenials: 0 }],
-      ["request.answered", { requestId: EVIL, decision: "deny", by: "person", via: "command", note: EVIL }],
-      ["decision.made", { decision: EVIL, reason: EVIL }],
-      ["gate.incident", { fault: EVIL, detail: EVIL }],
-      ["worker.exited", { code: null, signal: EVIL, exitReason: EVIL }],
-      ["notice", { level: "error", text: EVIL }],
-      [
-        "verify.finished",
-        {
-          outcome: "fail",
-          exitCode: 1,
-          treeId: EVIL,
-          message: EVIL,
-          by: "auto",
-          round: 1,
-          where: EVIL,
-          durationMs: 1,
-          commands: [{ ...command, text: EVIL, outputTail: EVIL, signal: EVIL }],
-          findings: [{ kind: EVIL, path: EVIL, detail: EVIL }],
-        },
-      ],
-    ];
-    const page = renderHtml(
-      history(tainted, { goal: EVIL, cwd: EVIL, why: EVIL, model: EVIL, asksByRule: { [EVIL]: 1 } }),
-    );
-    const clean = renderHtml(history());
+    const page = renderPage(tainted(), OPTIONS);
+    const clean = renderPage(longTask(500).report(), OPTIONS);
     const tagsOf = (html: string) =>
-      new Set([...html.matchAll(/<\/?([a-z0-9!]+)/gi)].map((match) => match[1]?.toLowerCase()));
+      new Set([...html.matchAll(/<\/?([a-z0-9!-]+)/gi)].map((match) => match[1]?.toLowerCase()));
+    const own = new Set([...tagsOf(clean), "ul", "br"]);
     assert.deepEqual(
-      [...tagsOf(page)].filter((tag) => !tagsOf(clean).has(tag)),
+      [...tagsOf(page)].filter((tag) => !own.has(tag)),
       [],
     );
     assert.doesNotMatch(page, /<script|<img|onerror=go\(\)>/i);
-    assert.doesNotMatch(page, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
-    const text = renderText(history(tainted, { goal: EVIL }));
-    assert.doesNotMatch(text, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
+    assert.doesNotMatch(page, CONTROLS);
+    assert.match(page, /&lt;U\+202E&gt;/);
+    const text = renderText(tainted(), OPTIONS);
+    assert.doesNotMatch(text, CONTROLS);
+    assert.ok(text.includes("<script>"), "a terminal needs no escapes");
   });
 
-  test("has balanced elements whatever is in it", () => {
-    const page = renderHtml(history([["worker.text", { preview: EVIL, chars: 1 }]]));
-    for (const tag of ["li", "details", "summary", "pre", "table", "tr", "ol", "main", "span"]) {
-      const open = page.match(new RegExp(`<${tag}[ >]`, "g"))?.length ?? 0;
-      const close = page.match(new RegExp(`</${tag}>`, "g"))?.length ?? 0;
-      assert.equal(open, close, tag);
+  test("has balanced elements and unique ids whatever is in it", () => {
+    for (const report of [tainted(), longTask(500).report(), new LogBuilder().created().report()]) {
+      const page = renderPage(report, OPTIONS).replace(/<style>[\s\S]*?<\/style>/, "");
+      for (const tag of [
+        "li",
+        "ul",
+        "ol",
+        "details",
+        "summary",
+        "pre",
+        "table",
+        "tr",
+        "td",
+        "section",
+        "main",
+        "span",
+        "svg",
+        "bdi",
+      ]) {
+        const open = page.match(new RegExp(`<${tag}[ >]`, "g"))?.length ?? 0;
+        const close = page.match(new RegExp(`</${tag}>`, "g"))?.length ?? 0;
+        assert.equal(open, close, tag);
+      }
+      const ids = [...page.matchAll(/ id="([^"]*)"/g)].map((match) => match[1]);
+      assert.equal(new Set(ids).size, ids.length);
     }
+  });
+
+  test("is bounded whatever the log, and says what it leaves out", () => {
+    const log = new LogBuilder().created().claimed("start").worker(false).prompt("goal", "x");
+    const wide = `${"\u202e\u001b".repeat(1_000)}`;
+    for (let i = 0; i < 6_000; i++) {
+      const seq = log.events.length + 1;
+      const at = new Date(Date.UTC(2026, 10, 30) + seq * 1_000).toISOString();
+      const data = {
+        callId: "c",
+        via: "hook",
+        toolUseId: `t${i}`,
+        toolName: "Bash",
+        verdict: i % 3 === 0 ? "deny" : "allow",
+        rule: `rule-${i}`,
+        reason: wide,
+        input: { command: `${i} ${wide}` },
+        cwd: "/w",
+      };
+      log.events.push({ v: 1, seq, taskId: TASK, workerId: null, at, mono: seq, type: "gate.verdict", data, prev: "" });
+    }
+    const report = log.report();
+    const page = renderPage(report, OPTIONS);
+    assert.ok(page.length < 6_000_000, `${page.length} characters`);
+    assert.match(page, /ordinary entries of this chapter/);
+    assert.match(page, /1,700 earlier refusals are not on this page/);
+    assert.equal(report.refusals.length + report.moreRefusals, 2_000);
+    assert.ok(Object.keys(report.refusalsByRule).length <= 201);
+    const text = renderText(report, OPTIONS);
+    assert.ok(text.length < 41_000);
+  });
+
+  test("counts a night of 2,000 records as it was", () => {
+    const log = longTask(2_000);
+    const { truth } = log;
+    const report = log.report();
+    const sum = (key: "calls" | "errors" | "asked") =>
+      report.chapters.reduce((total, chapter) => total + chapter[key], 0);
+    assert.equal(report.records, log.events.length);
+    assert.equal(sum("calls"), truth.calls);
+    assert.equal(sum("asked"), truth.asked);
+    assert.equal(sum("errors"), truth.errors);
+    assert.equal(report.calls.errors, truth.errors);
+    assert.equal(report.refusals.length, truth.denied + truth.deniedByPerson);
+    assert.equal(report.rounds.length, truth.rounds);
+    assert.equal(report.usage.length, truth.turns);
+    assert.equal(report.chapters.filter((chapter) => chapter.source !== null).length, truth.prompts);
+    assert.equal(report.view.costUsd, truth.costUsd);
+    const cost = report.chapters.reduce((total, chapter) => total + (chapter.costUsd ?? 0), 0);
+    assert.ok(Math.abs(cost - truth.costUsd) < 1e-9);
+    const { spans, byDoing } = report.time;
+    assert.ok(spans.length > 3);
+    assert.ok(byDoing.nobody >= 5_400_000, "the time without an owner is nobody's");
+    assert.ok(byDoing.waiting >= 1_240_000, "two answers of a person took their time");
   });
 });
 
 describe("the text", () => {
+  test("begins and ends with what a person needs", () => {
+    const lines = renderText(longTask(500).report(), OPTIONS).split("\n");
+    assert.match(lines[0] ?? "", /^t-1m8p0jax7xnx2: Completed/);
+    assert.match(lines.join("\n"), /Done: the verification passed in round 3; of \d+ tool calls 2 were refused; \$\d/);
+    assert.match(lines.at(-1) ?? "", /^Completed\. Nothing waits for you\./);
+  });
+
   test("leaves out what Claude did not report", () => {
-    assert.match(renderText(history()), /Cost as Claude estimates it: \$0\.1234/);
-    assert.doesNotMatch(renderText(history([], { costUsd: null })), /Cost|\$0/);
+    const log = new LogBuilder().created().claimed("start").worker(false).prompt("goal", "x");
+    assert.doesNotMatch(renderText(log.report(), OPTIONS), /\$0|Tokens/);
+    assert.match(renderText(log.report(), OPTIONS), /no cost was reported/);
   });
 
-  test("stays within its bound and says where the rest is", () => {
-    const many = Array.from({ length: 3_000 }, (_, index): [string, object] => [
-      "worker.text",
-      { preview: `${index} ${"x".repeat(1_000)}`, chars: 1_000 },
-    ]);
-    const text = renderText(history(many));
-    assert.ok(text.length < 41_000);
-    assert.match(text, /earlier entries are in the log/);
+  test("of a task without one record but its creation is short and whole", () => {
+    const text = renderText(new LogBuilder().created().report(), OPTIONS);
+    assert.match(text, /Only begun/);
+    assert.ok(text.length < 2_000);
   });
 
-  test("of one event is one bounded line", () => {
-    const [first] = history([["notice", { level: "info", text: EVIL.repeat(50) }]]).events.slice(-1);
-    assert.ok(first);
-    const line = eventLine(first);
-    assert.ok(line.length <= 200);
-    assert.doesNotMatch(line, /[\u0000-\u001f\u202e]/);
+  test("says where a damaged log ends", () => {
+    const log = longTask(500);
+    const collector = new Collector(TASK);
+    for (const event of log.events) collector.add(event);
+    const report = collector.done(log.view(), "record 501 is broken");
+    assert.match(renderText(report, OPTIONS), /damaged; this is told up to record \d+: record 501 is broken/);
+    assert.match(renderPage(report, OPTIONS), /The log is damaged/);
   });
-});
-
-describe("the timeline", () => {
-  test("tells late events as late, and unknown ones not at all", () => {
-    const told = timeline(
-      history([
-        ["task.completed", { late: true }],
-        ["something.new", {}],
-      ]).events,
-    );
-    assert.match(told.at(-1)?.title ?? "", /too late and changed nothing: task\.completed/);
-  });
-});
-
-describe("the totals", () => {
-  test("add up what was reported, and say what was not", () => {
-    const totals = totalsOf(
-      [
-        VIEW,
-        { ...VIEW, state: "failed", reason: "worker-exit-1", costUsd: null },
-        { ...VIEW, state: "human_required", reason: "rounds-exhausted", costUsd: 1 },
-      ],
-      { unreadable: 1, notLooked: 2 },
-    );
-    assert.deepEqual(totals.byState, { completed: 1, failed: 1, human_required: 1 });
-    assert.deepEqual(totals.byReason, { "worker-exit-1": 1, "rounds-exhausted": 1 });
-    assert.deepEqual([totals.turns, totals.verifications, totals.failingVerifications], [6, 6, 3]);
-    assert.equal(totals.costUsd, 1.1234);
-    const text = renderTotals(totals);
-    assert.match(text, /\$1\.12 \(1 tasks reported none\)/);
-    assert.match(text, /1 records could not be read/);
-    assert.match(text, /2 older tasks were not looked into/);
-  });
-
-  test("of nothing say so", () => assert.match(renderTotals(totalsOf([], { unreadable: 0, notLooked: 0 })), /no task/));
 });

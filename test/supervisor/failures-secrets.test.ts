@@ -1,6 +1,7 @@
 /** Secrets that come in pieces, at a cut, or by a way of their own: none of them reaches a file of the supervisor. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { StoredEvent } from "../../src/core/events.ts";
 import { assertNoTrace, pemKey, pieces, token } from "../e2e/secret-values.ts";
 import { until } from "../support/until.ts";
 import { bashHook, promptsOf, toolResult } from "./failures-support.ts";
@@ -143,11 +144,12 @@ describe("what people say", () => {
       "the answer reaches the worker as it was typed",
     );
     assert.ok((await stage.supervisor.stop(taskId, `because of ${note}`)).ok);
-    const history = await stage.supervisor.history(taskId);
+    const events: StoredEvent[] = [];
+    const history = await stage.supervisor.history(taskId, (event) => events.push(event));
     const sessions = await stage.supervisor.sessions(true);
     await assertNoTrace(secrets, stage.lab.stateDir, [
       ...stage.shown,
-      JSON.stringify([view, history, sessions, stage.supervisor.known()]),
+      JSON.stringify([view, history, events, sessions, stage.supervisor.known()]),
     ]);
   });
 });

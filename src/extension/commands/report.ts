@@ -1,76 +1,87 @@
-/** `/supervise report [ID] [--html FILE] | --all`: what was done, refused, verified and paid. */
-import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+/** `/supervise report [ID] [--html FILE] | --all [--html FILE]`: what was done, refused, verified and paid. */
+import { randomBytes } from "node:crypto";
+import { resolve, sep } from "node:path";
+import { createRedactor } from "../../redaction/index.ts";
+import type { Report } from "../../report/index.ts";
 import type { Supervisor, TaskView } from "../../supervisor/api.ts";
 import { type Answer, type BadAnswer, type Command, type Scene, usageError } from "../answer.ts";
 import { lazy } from "../lazy.ts";
 import { usageOf } from "../parse/spec.ts";
+import { writeReport } from "../report-file.ts";
 import { safe } from "../words-for-people.ts";
 
-/** Newest tasks that `--all` looks into, and how long it may take. */
-const MAX_TASKS = 500;
+/** How long `--all` may look at records: programs get an answer within 15 s. */
 const MAX_MS = 10_000;
 
 export const report: Command<"report"> = async (scene, supervisor) => {
   const { flags, args } = scene.call;
-  if (flags.all === true) {
-    if (args.length > 0 || flags.html !== undefined)
-      return usageError("usage", `--all stands alone: numbers over all tasks, as text or --json. ${usageOf("report")}`);
-    return totals(supervisor);
-  }
+  if (flags.all === true)
+    return args.length > 0
+      ? usageError("usage", `--all is about every task and takes no ID. ${usageOf("report")}`)
+      : totals(scene, supervisor);
   const taskId = args[0] ?? (await supervisor.defaultTask());
   if (taskId === null || taskId === undefined)
     return { ok: false, reason: "no-task", message: "There is no task to report on yet." };
   return one(scene, supervisor, taskId);
 };
 
-async function one(
-  { call, cwd }: Scene<"report">,
-  supervisor: Supervisor,
-  taskId: string,
-): Promise<Answer | BadAnswer> {
-  const history = await supervisor.history(taskId);
-  if (!history.ok) return history;
-  const { renderText, renderHtml } = await lazy.report();
-  if (call.flags.html === undefined) {
-    const text = renderText(history);
+async function one(scene: Scene<"report">, supervisor: Supervisor, taskId: string): Promise<Answer | BadAnswer> {
+  const { renderText, renderPage, GENERATOR } = await lazy.report();
+  const collected = await collect(supervisor, taskId);
+  if (!collected.ok) return collected;
+  const { told } = collected;
+  const zone = localZone();
+  const { html } = scene.call.flags;
+  if (html === undefined) {
+    // Taking hidden characters out can join what they had split.
+    const text = createRedactor({ salt: randomBytes(16).toString("hex") }).text(renderText(told, { zone }));
     return { ok: true, fields: { taskId, report: text }, text };
   }
-  const file = resolve(cwd, call.flags.html);
-  const written = await write(file, renderHtml(history));
+  const file = resolve(scene.cwd, html);
+  const written = writeReport(file, renderPage(told, { zone, now: new Date().toISOString() }), GENERATOR);
   if (!written.ok) return written;
-  return { ok: true, fields: { taskId, file }, text: `The report of ${taskId} stands in ${safe(file)}.` };
+  const inside = isInWork(told.view, file)
+    ? " It stands in the folder of a task that goes on: the next verification sees it as a change."
+    : "";
+  return { ok: true, fields: { taskId, file }, text: `The report of ${taskId} stands in ${safe(file)}.${inside}` };
 }
 
-async function write(file: string, text: string): Promise<{ ok: true } | BadAnswer> {
-  try {
-    await writeFile(file, text, { mode: 0o600 });
-    return { ok: true };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return {
-      ok: false,
-      reason: "cannot-write",
-      message: `The report could not be written: ${why}. Name another FILE.`,
-    };
-  }
+async function collect(supervisor: Supervisor, taskId: string): Promise<{ ok: true; told: Report } | BadAnswer> {
+  const { Collector } = await lazy.report();
+  const collector = new Collector(taskId);
+  const history = await supervisor.history(taskId, (event) => collector.add(event));
+  return history.ok ? { ok: true, told: collector.done(history.view, history.damage) } : history;
 }
 
-async function totals(supervisor: Supervisor): Promise<Answer | BadAnswer> {
-  const found = await supervisor.sessions(true);
-  if (!found.ok) return found;
-  const { totalsOf, renderTotals } = await lazy.report();
-  const end = performance.now() + MAX_MS;
-  const views: TaskView[] = [];
-  let unreadable = 0;
-  let looked = 0;
-  for (const row of found.tasks.slice(0, MAX_TASKS)) {
-    if (performance.now() > end) break;
-    looked++;
-    const status = row.state === "unreadable" ? undefined : await supervisor.status(row.taskId);
-    if (status?.ok === true) views.push(status.task);
-    else unreadable++;
-  }
-  const numbers = totalsOf(views, { unreadable, notLooked: found.tasks.length - looked });
-  return { ok: true, fields: numbers, text: renderTotals(numbers) };
+/** A page in the workspace of a live task is a file of that workspace. */
+function isInWork(view: Pick<TaskView, "state" | "cwd">, file: string): boolean {
+  const over = view.state === "completed" || view.state === "failed" || view.state === "stopped";
+  return !over && view.cwd !== "" && file.startsWith(view.cwd.endsWith(sep) ? view.cwd : view.cwd + sep);
+}
+
+async function totals(scene: Scene<"report">, supervisor: Supervisor): Promise<Answer | BadAnswer> {
+  const { TotalsOf, IndexRows, renderTotals, renderIndex, GENERATOR } = await lazy.report();
+  const { html } = scene.call.flags;
+  const sums = new TotalsOf();
+  const rows = html === undefined ? null : new IndexRows();
+  const looked = await supervisor.survey((view) => {
+    sums.add(view);
+    rows?.add(view);
+  }, MAX_MS);
+  if (!looked.ok) return looked;
+  const numbers = { ...sums.totals, unreadable: looked.unreadable, notLooked: looked.notLooked };
+  if (html === undefined || rows === null) return { ok: true, fields: numbers, text: renderTotals(numbers) };
+  const file = resolve(scene.cwd, html);
+  const page = renderIndex(numbers, rows, { zone: localZone(), now: new Date().toISOString() });
+  const written = writeReport(file, page, GENERATOR);
+  if (!written.ok) return written;
+  return {
+    ok: true,
+    fields: { ...numbers, file },
+    text: `${renderTotals(numbers)}\nThe page stands in ${safe(file)}.`,
+  };
+}
+
+function localZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -149,7 +149,7 @@ export const specs = {
     args: [{ ...task, optional: true }],
     flags: {
       html: { kind: "text", value: "FILE", about: "write a self-contained page" },
-      all: { kind: "switch", about: "numbers over all tasks" },
+      all: { kind: "switch", about: "numbers over all tasks; with --html a page of every task" },
     },
     later: ["serve"],
   },

@@ -150,7 +150,14 @@ export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
     follow: async () => ({ ok: true }),
     verifyLog: async () => ({ ok: true, records: 7, bytes: 700 }),
     replay: async () => ({ ok: true, state: "completed", matches: true, seq: 7, differences: [] }),
-    history: async (id) => ({ ok: true, view: taskView({ taskId: id }), events: [], state: initialState(id) }),
+    history: async (id, onEvent) => {
+      onEvent(stored(id, 1, "notice", { level: "warning", text: "hello" }));
+      return { ok: true, view: taskView({ taskId: id }), damage: null };
+    },
+    survey: async (onTask) => {
+      for (const view of fake.views) onTask(view);
+      return { ok: true, unreadable: 0, notLooked: 0 };
+    },
     policyCheck: async () => ({
       ok: true,
       decision: { verdict: "person", rule: "bash.git.push", reason: "It leaves the machine." },

@@ -1,0 +1,58 @@
+/** What needs a person: requests that wait, what may still run, incidents and warnings. */
+import { bounded, inputText } from "../call.ts";
+import type { ReportRequest } from "../history.ts";
+import type { Report } from "../model.ts";
+import type { Clock } from "../words.ts";
+import { type Html, html, inline } from "./html.ts";
+import { block, left, momentOf, section, stepList, tag, timeOf } from "./parts.ts";
+
+const MAX_REQUESTS = 50;
+
+export function waits({ view }: Report, clock: Clock): Html | null {
+  if (view.requests.length === 0) return null;
+  const more = view.requests.length - MAX_REQUESTS;
+  return section(
+    "waits",
+    "What waits for an answer",
+    view.requests.slice(0, MAX_REQUESTS).map((request) => requestHtml(request, clock)),
+    more > 0 ? html`<p>${more} more: <code>/supervise approvals</code></p>` : null,
+  );
+}
+
+function requestHtml(request: ReportRequest, clock: Clock): Html {
+  const { requestId, kind, toolName, rule, reason, loss, askedOf, since, deferred } = request;
+  const steps =
+    kind === "question"
+      ? [{ what: "Answer", command: `/supervise answer ${requestId} <label or text>` }]
+      : [{ what: "Let it run", command: `/supervise approve ${requestId}` }];
+  return html`<h3><bdi>${inline(toolName, 80)}</bdi> <span class="mono soft">${requestId}</span></h3>
+<p class="small">${tag(rule, "warn")} <bdi>${inline(reason, 600)}</bdi>${loss === "lost" ? " What it would lose cannot be brought back." : ""}</p>
+${block(inputText(request.input), `What ${toolName} wants to do`)}
+<p class="soft small">Asked ${momentOf(since, clock)} of ${askedOf === "person" ? "a person" : "the Decision Worker"}, in <bdi>${inline(request.cwd, 300)}</bdi>${deferred ? "; kept over restarts" : ""}.</p>
+${askedOf === "person" ? stepList([...steps, { what: "Refuse it", command: `/supervise deny ${requestId} [reason]` }]) : null}`;
+}
+
+export function troubles(report: Report, clock: Clock): Html | null {
+  const { view, notices, moreNotices, damage } = report;
+  if (notices.length === 0 && view.remaining.length === 0 && damage === null) return null;
+  const bad = [...notices].reverse();
+  return section(
+    "troubles",
+    "Incidents and warnings",
+    damage === null
+      ? null
+      : html`<p class="why t-bad">The log is damaged; this page tells it up to record ${report.lastSeq}. <bdi>${inline(damage, 600)}</bdi></p>`,
+    view.remaining.length === 0
+      ? null
+      : html`<p>These may still run:</p><ul>${view.remaining.slice(0, 50).map(({ kind, id, detail }) => html`<li>${kind} <code>${id}</code> <bdi>${inline(detail, 300)}</bdi></li>`)}</ul>`,
+    notices.length === 0
+      ? null
+      : html`<ul class="log">
+${bad.map((entry) => {
+  const line = html`<span class="line">${timeOf(entry.at, clock)}<span class="what"><bdi>${inline(entry.title, 400)}</bdi></span></span>`;
+  const detail = entry.detail?.trim() ?? "";
+  return html`<li class="b-${entry.tone ?? "plain"}">${detail === "" ? line : html`<details><summary>${line}</summary><div class="more">${block(bounded(detail), entry.title)}</div></details>`}</li>\n`;
+})}</ul>`,
+    left(moreNotices, "incidents and warnings", view.taskId),
+  );
+}
