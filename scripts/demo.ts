@@ -78,12 +78,14 @@ async function main(options: Options, lab: Lab): Promise<boolean> {
 
   const state = await watch(pi, taskId, join(folder, "events.jsonl"), teller);
   await closeUp(pi, taskId, teller);
-  const kept = options.keep ? await keep(pi, taskId, folder) : undefined;
+  const kept = options.keep ? await keptReport(pi, taskId) : undefined;
 
   teller.say("pi", "quits");
   await pi.quit();
   await assertNoneLeft(lab.mark, 10_000);
   teller.say("demo", "nothing is left running");
+  // Only now nothing writes there any more.
+  if (kept) await cp(folder, kept, { recursive: true });
   if (kept) teller.say("log", `${kept} (events.jsonl, report.html)`);
   return state === "completed";
 }
@@ -164,10 +166,9 @@ async function closeUp(pi: Pi, taskId: string, teller: Teller): Promise<void> {
   if (!good && pi.stderr() !== "") teller.quote(pi.stderr().slice(-2_000), "red");
 }
 
-/** Copies the task's record beside a report into a folder of its own. */
-async function keep(pi: Pi, taskId: string, folder: string): Promise<string> {
+/** The report, in a folder of its own that the task's record joins later. */
+async function keptReport(pi: Pi, taskId: string): Promise<string> {
   const kept = await mkdtemp(join(tmpdir(), "pi-claude-supervisor-demo-"));
-  await cp(folder, kept, { recursive: true });
   await pi.run(`/supervise report ${taskId} --html "${join(kept, "report.html")}" --json`);
   return kept;
 }

@@ -3,7 +3,7 @@
  * line of it with a bar before it, hidden characters visible, within a bound. So no line of data can be taken for one
  * of ours, whatever it says and however it was cut.
  */
-import { visible, whole } from "./visible.ts";
+import { visible, wholeAt } from "../core/text.ts";
 
 /** Characters of one block, and of all blocks of a question together (about 10,000 tokens). */
 const MAX_BLOCK = 24_000;
@@ -52,7 +52,7 @@ export function freshTag(random: () => string, texts: readonly string[]): string
 function shorten(text: string, max: number): { text: string; cut: boolean } {
   if (text.length <= max) return { text, cut: false };
   const room = max - 60;
-  const head = whole(text, Math.floor(room * HEAD_SHARE));
-  const tail = whole(text, text.length - (room - head));
+  const head = wholeAt(text, Math.floor(room * HEAD_SHARE));
+  const tail = wholeAt(text, text.length - (room - head));
   return { text: `${text.slice(0, head)}\n[… ${tail - head} characters left out …]\n${text.slice(tail)}`, cut: true };
 }

@@ -10,9 +10,9 @@ import type {
   Unavailable,
   UnavailableCode,
 } from "../core/contracts/decision.ts";
+import { cut, visible } from "../core/text.ts";
 import { decideTool } from "./decide-tool.ts";
 import { type AskedQuestion, fieldOf, textOf } from "./questions.ts";
-import { cutTo, visible } from "./visible.ts";
 
 /** Characters of a reason, of one answer, of the message to the worker. Longer ones are cut, not refused. */
 export const MAX_REASON = 2_000;
@@ -50,7 +50,7 @@ export function judge(asked: Asked, calls: readonly DecisionCall[]): Decision | 
   if (allowed === undefined) {
     return unavailable("wrong-decision", `The decider's decision is not one that a ${asked.kind} question allows.`);
   }
-  const reason = cutTo(visible(textOf(given, "reason")?.slice(0, 2 * MAX_REASON) ?? ""), MAX_REASON).trim();
+  const reason = cut(visible(textOf(given, "reason")?.slice(0, 2 * MAX_REASON) ?? ""), MAX_REASON).trim();
   if (reason === "" && allowed !== "escalate" && allowed !== "deny") {
     return unavailable("wrong-decision", "The decider gave no reason.");
   }
@@ -72,7 +72,7 @@ export function judge(asked: Asked, calls: readonly DecisionCall[]): Decision | 
 }
 
 export function unavailable(code: UnavailableCode, reason: string): Unavailable {
-  return { decision: "unavailable", code, reason: cutTo(visible(reason.slice(0, 2_000)), 500) };
+  return { decision: "unavailable", code, reason: cut(visible(reason.slice(0, 2_000)), 500) };
 }
 
 function approve(asked: Asked, given: unknown, reason: string): Decision {
@@ -96,7 +96,7 @@ function answer(questions: readonly AskedQuestion[], given: unknown, reason: str
 
 function goOn(kind: DecisionKind, given: unknown, reason: string): Decision | Unavailable {
   if (kind === "exit") return { decision: "continue", reason };
-  const message = cutTo(visible(textOf(given, "message")?.slice(0, 2 * MAX_MESSAGE) ?? ""), MAX_MESSAGE).trim();
+  const message = cut(visible(textOf(given, "message")?.slice(0, 2 * MAX_MESSAGE) ?? ""), MAX_MESSAGE).trim();
   if (message === "") return unavailable("wrong-decision", "The decider said continue, but not with what.");
   return { decision: "continue", reason, message };
 }
@@ -124,7 +124,7 @@ function fit(question: AskedQuestion, text: string): string {
   if (known !== undefined) return known;
   const parts = question.multiSelect ? text.split(",").map((part) => labelOf(question, part)) : [];
   if (parts.length > 1 && parts.every((part) => part !== undefined)) return parts.join(", ");
-  return cutTo(visible(text.slice(0, 2 * MAX_ANSWER)), MAX_ANSWER).trim();
+  return cut(visible(text.slice(0, 2 * MAX_ANSWER)), MAX_ANSWER).trim();
 }
 
 function labelOf(question: AskedQuestion, text: string): string | undefined {

@@ -3,15 +3,13 @@
 import type { Notice } from "../core/contracts/notice.ts";
 import type { Redactor } from "../core/contracts/redaction.ts";
 import { assertNever } from "../core/result.ts";
+import { cut, withoutHidden } from "../core/text.ts";
 
 export type WebhookFormat = "generic" | "slack" | "wecom";
 
 export const MAX_BODY_BYTES = 4_096;
 /** WeCom's own bound of a text message (its group robot documentation: content at most 2,048 bytes in UTF-8). */
 const MAX_WECOM_BYTES = 2_048;
-
-/** Everything that is not seen or that reorders what is, but for line feed and tab. */
-const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** The body as JSON text. */
 export function payloadOf(notice: Notice, format: WebhookFormat, redactor: Redactor): string {
@@ -40,8 +38,8 @@ interface Clean {
 }
 
 function cleaned(notice: Notice, redactor: Redactor): Clean {
-  // Redacted whole: a secret that was cut in two would no longer be known.
-  const text = (value: string): string => redactor.text(value).replace(/\r\n/g, "\n").replace(HIDDEN, "");
+  // Redacted whole, since a secret that was cut in two would no longer be known; and again when what hid in it is gone.
+  const text = (value: string): string => redactor.text(withoutHidden(redactor.text(value)));
   const line = (value: string, max: number): string => cut(text(value).replace(/\s+/g, " ").trim(), max);
   const { request } = notice;
   return {
@@ -109,10 +107,4 @@ function fitting(clean: Clean, build: (clean: Clean) => string, maxBytes: number
     body = build({ ...clean, text, next });
   }
   return body;
-}
-
-function cut(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const end = /[\ud800-\udbff]/.test(text.charAt(max - 2)) ? max - 2 : max - 1;
-  return `${text.slice(0, end)}…`;
 }

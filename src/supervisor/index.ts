@@ -19,6 +19,7 @@ import { createWorker } from "../worker/index.ts";
 import type { Supervisor } from "./api.ts";
 import type { Environment, SupervisorDeps } from "./deps.ts";
 import { LocalSupervisor } from "./local-supervisor.ts";
+import { sweepTmpDirs } from "./worker-tmp.ts";
 
 export type { Supervisor } from "./api.ts";
 
@@ -46,6 +47,7 @@ export async function getSupervisor(
   /* A supervisor that was killed in the middle of a verification left a copy of the workspace behind. */
   const scratch = deps.deps.layout.folder("scratch");
   if (scratch.ok) void sweepScratch(scratch.path).catch(() => undefined);
+  void sweepTmpDirs().catch(() => undefined);
   return { ok: true, supervisor };
 }
 

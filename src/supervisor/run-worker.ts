@@ -1,7 +1,5 @@
 /** The effects that concern the worker process: spawn, send, end, sweep, teardown. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import type {
   ContainmentRecord,
   RemainingResource,
@@ -11,7 +9,7 @@ import type {
 } from "../core/contracts/worker.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import { workerBriefing } from "../core/prompts.ts";
-import { type Failure, failure, type Result } from "../core/result.ts";
+import { type Failure, failure } from "../core/result.ts";
 import { type StopTreeOptions, stopTree } from "../platform/containment/index.ts";
 import { isAlive } from "../platform/process/index.ts";
 import { executableDrift, findClaude, systemDeps } from "../worker/index.ts";
@@ -20,6 +18,7 @@ import type { DriverPort } from "./effect-port.ts";
 import type { GateKeeper } from "./gate-keeper.ts";
 import { projectGuidance } from "./repository.ts";
 import { linkWorker } from "./worker-link.ts";
+import { makeTmpDir } from "./worker-tmp.ts";
 
 type EffectOf<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
 
@@ -131,16 +130,6 @@ export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: Ef
       resume,
     },
   });
-}
-
-/** The worker's own temporary folder: 0700, removed by the guardian when its tree is gone. */
-async function makeTmpDir(): Promise<Result<{ path: string }>> {
-  try {
-    return { ok: true, path: await mkdtemp(join(tmpdir(), "pi-claude-worker-")) };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return failure("tmp-dir", `No temporary folder could be made for the worker: ${why}. Make room in ${tmpdir()}.`);
-  }
 }
 
 export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Promise<void> {

@@ -71,7 +71,7 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
   const { config } = loaded;
   if (input.worktree === undefined)
     return startIn(deps, input, config, limits.limits, { taskId, goal, cwd: folder.cwd });
-  const made = await makeWorktree(folder.cwd, input.worktree === true ? taskId : input.worktree);
+  const made = await makeWorktree(deps.layout, folder.cwd, input.worktree === true ? taskId : input.worktree);
   if (!made.ok) return made;
   const { path, branch, undo } = made.worktree;
   const place = { taskId, goal, cwd: realpathSync(made.worktree.cwd), worktree: { path, branch } };

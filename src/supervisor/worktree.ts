@@ -4,9 +4,12 @@
  */
 import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { failure, type Result } from "../core/result.ts";
+import { waitForFileLock } from "../platform/file-lock.ts";
+import { cwdLockPath } from "../store/cwd-lock.ts";
+import type { StateLayout } from "../store/layout.ts";
 
 const run = promisify(execFile);
 const GIT_TIMEOUT_MS = 120_000;
@@ -20,8 +23,12 @@ export interface Worktree {
   undo(): Promise<void>;
 }
 
-/** Reasons: `worktree-needs-git`, `worktree-exists`, `worktree-failed`. `name`: of folder and branch; default the task's id. */
-export async function makeWorktree(cwd: string, name: string): Promise<Result<{ worktree: Worktree }>> {
+/** `name`: of folder and branch. Reasons: `worktree-name`, `worktree-needs-git`, `worktree-exists`, `worktree-failed`. */
+export async function makeWorktree(
+  layout: Pick<StateLayout, "locks">,
+  cwd: string,
+  name: string,
+): Promise<Result<{ worktree: Worktree }>> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) {
     return failure(
       "worktree-name",
@@ -38,7 +45,7 @@ export async function makeWorktree(cwd: string, name: string): Promise<Result<{ 
   const path = join(dirname(top), `${basename(top)}.supervise`, name);
   const branch = `supervise/${name}`;
   await mkdir(dirname(path), { recursive: true });
-  const made = await git(top, ["worktree", "add", "-b", branch, "--", path]);
+  const made = await alone(layout, top, () => git(top, ["worktree", "add", "-b", branch, "--", path]));
   if (!made.ok) {
     const exists = /already exists|already checked out|already used/.test(made.message);
     return failure(
@@ -54,11 +61,30 @@ export async function makeWorktree(cwd: string, name: string): Promise<Result<{ 
       path,
       branch,
       async undo() {
-        await git(top, ["worktree", "remove", "--", path]);
-        await git(top, ["branch", "-d", branch]);
+        await alone(layout, top, async () => {
+          await git(top, ["worktree", "remove", "--", path]);
+          return git(top, ["branch", "-d", branch]);
+        });
       },
     },
   };
+}
+
+/**
+ * One at a time in each repository, in whichever Pi: git reads the folders of all its worktrees when it adds one, and fails
+ * on one that another git is just making (seen with 2.39: "failed to read .git/worktrees/…/commondir: Success").
+ */
+async function alone(layout: Pick<StateLayout, "locks">, top: string, act: () => Promise<GitRun>): Promise<GitRun> {
+  const common = await git(top, ["rev-parse", "--git-common-dir"]);
+  if (!common.ok) return common;
+  const path = cwdLockPath(layout, `worktrees of ${resolve(top, common.stdout.trim())}`);
+  const outcome = await waitForFileLock(path, { info: { pid: process.pid }, waitMs: GIT_TIMEOUT_MS });
+  if (!outcome.ok) return { ok: false, message: outcome.message };
+  try {
+    return await act();
+  } finally {
+    outcome.lock.release();
+  }
 }
 
 type GitRun = { ok: true; stdout: string } | { ok: false; message: string };

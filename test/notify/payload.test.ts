@@ -58,11 +58,19 @@ for (const format of FORMATS) {
       }
     });
 
+    test("holds no secret that something hidden had split", () => {
+      for (const hidden of ["\u200b", "\u001b[0m", "\u001b]0;x\u0007", "\u0007"]) {
+        const split = `${secret.slice(0, 12)}${hidden}${secret.slice(12)}`;
+        const body = payloadOf({ ...noticeWith("ok"), title: split, text: split }, format, redactor);
+        assert.ok(!body.includes(secret.slice(8)), body);
+      }
+    });
+
     test("holds nothing hidden, and a title of one line", () => {
       const notice = { ...noticeWith("ok"), title: "one\ntwo\u001b[2J\u202e", text: "a\u200bb\u0007" };
       const body = payloadOf(notice, format, redactor);
       const text = textOf(body, format);
-      assert.ok(text.includes("one two[2J") && text.includes("ab"));
+      assert.ok(text.includes("one two") && !text.includes("[2J") && text.includes("ab"));
     });
   });
 }

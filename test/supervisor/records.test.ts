@@ -81,7 +81,7 @@ describe("--worktree", () => {
     assert.equal(readFileSync(join(cwd, "work.txt"), "utf8"), "uncommitted", "nobody's work is removed");
   });
 
-  test("a refused start leaves no worktree and no branch; two tasks can share a repository", async (t) => {
+  test("a refused start leaves no worktree and no branch; tasks that start at the same moment can share a repository", async (t) => {
     const stage = await openStage(t, { scenario: "obedient" });
     const refused = await stage.supervisor.start({
       goal: "x",
@@ -97,12 +97,8 @@ describe("--worktree", () => {
     );
     assert.equal(execFileSync("git", ["branch", "--list", "supervise/*"], { cwd: stage.cwd, encoding: "utf8" }), "");
     const base: StartInput = { goal: "x", from: stage.cwd, mode: "manual", verify: ["true"], worktree: true as const };
-    const both = await Promise.all([stage.supervisor.start(base), stage.supervisor.start(base)]);
-    assert.deepEqual(
-      both.map((one) => one.ok),
-      [true, true],
-      JSON.stringify(both),
-    );
+    const started = await Promise.all(Array.from({ length: 6 }, () => stage.supervisor.start(base)));
+    for (const one of started) assert.ok(one.ok, JSON.stringify(one));
   });
 
   test("outside git is refused with what to do", async (t) => {
