@@ -34,6 +34,7 @@ const MAX_FINDINGS = 200;
 const MAX_FILES = 500;
 const MAX_NOTICES = 100;
 const MAX_OPEN = 1_000;
+const MAX_STEPS = 10;
 const MAX_NAMES = 200;
 
 export class Collector {
@@ -203,7 +204,7 @@ export class Collector {
       ...(note !== "" && { note: bounded(note, 2_000) }),
     };
     const asked = this.#asked.get(data.requestId);
-    asked?.question.steps.push(answer);
+    addStep(asked?.question, answer);
     if (asked?.call) asked.call.answer = answer;
     const title = `${asked?.question.what ?? data.requestId}: ${ANSWERED[data.decision]} by ${WHO[data.by]}`;
     this.#chapters.add(
@@ -237,7 +238,7 @@ export class Collector {
     };
     const asked = data.requestId === undefined ? undefined : this.#asked.get(data.requestId);
     const what = asked?.question.what ?? "What comes next";
-    if (asked !== undefined) asked.question.steps.push(step);
+    if (asked !== undefined) addStep(asked.question, step);
     else
       this.#questions.add({
         seq,
@@ -324,6 +325,13 @@ const WHO = { person: "a person", decider: "the Decision Worker", supervisor: "t
 function ofCall(call: Call): Pick<Refusal, "tool" | "subject" | "rule" | "reason"> {
   const { tool, subject, rule, reason } = call;
   return { tool, subject, rule, reason };
+}
+
+/** A question that is asked and answered over and over keeps its first and newest answers. */
+function addStep(question: Question | undefined, step: CallAnswer): void {
+  if (question === undefined) return;
+  question.steps.push(step);
+  if (question.steps.length > MAX_STEPS) question.steps.splice(1, 1);
 }
 
 function isNoAnswer(step: CallAnswer): boolean {

@@ -53,7 +53,8 @@ function standing(report: Report): { tone: OutcomeTone; lead: string; done: stri
   const tried =
     used === 0 ? "nothing was verified yet" : `${count(used, "verification")} ran, ${failed} of at most ${max} failed`;
   const work = view.turns === 0 ? "Claude finished no turn" : `Claude worked for ${count(view.turns, "turn")}`;
-  if (view.recoverable && view.state !== "human_required" && view.state !== "paused")
+  const begun = view.state !== "created" && view.state !== "human_required" && view.state !== "paused";
+  if (view.recoverable && begun)
     return {
       tone: "wait",
       lead: "Interrupted",

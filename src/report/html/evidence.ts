@@ -5,19 +5,20 @@ import { repeatOf } from "../outcome.ts";
 import { type Clock, count, lengthOf, number } from "../words.ts";
 import { type Html, html, inline } from "./html.ts";
 import { block, facts, left, momentOf, section, stepList, table, tag, th } from "./parts.ts";
+import type { Room } from "./room.ts";
 
 const TONE = { pass: "good", fail: "bad", error: "warn" } as const;
 
-export function verification(report: Report, clock: Clock): Html {
+export function verification(report: Report, clock: Clock, room: Room): Html {
   const { rounds, moreRounds, view } = report;
-  const newestFirst = [...rounds].reverse();
+  const told = room.fill([...rounds].reverse(), (round) => roundHtml(round, clock, round === rounds.at(-1), room));
   return section(
     "verification",
     "Verification",
     signOff(report, clock),
     rounds.length === 0 ? html`<p>No verification has run yet.</p>` : html`<h3>Rounds and evidence</h3>`,
-    newestFirst.map((round, index) => roundHtml(round, clock, index === 0)),
-    left(moreRounds, "rounds", view.taskId),
+    told.shown,
+    left(moreRounds + told.left, "rounds", view.taskId),
     repeat(report),
   );
 }
@@ -50,36 +51,42 @@ function signOff({ state, view, rounds }: Report, clock: Clock): Html {
   return facts("Sign-off", rows);
 }
 
-function roundHtml({ at, facts: round }: Round, clock: Clock, open: boolean): Html {
+function roundHtml({ at, facts: round }: Round, clock: Clock, open: boolean, room: Room): Html {
   const { outcome, message, treeId, treeAfter, by, where, durationMs, commands, findings } = round;
   const moved =
     treeAfter !== undefined && treeAfter !== treeId ? html` then <code>${inline(treeAfter, 80)}</code>` : null;
   const body = html`<div class="said small">
 <p><bdi>${inline(message, 600)}</bdi></p>
 <p class="soft">Asked for by ${by === "person" ? "a person" : "the automatic mode"}, ${where === "clean" ? "clean tree" : "workspace"}, ${lengthOf(durationMs)}, tree <code>${inline(treeId, 80)}</code>${moved}</p>
-${commands.map(commandHtml)}
-${findingsHtml(findings)}</div>`;
+${commands.map((command) => commandHtml(command, room))}
+${findingsHtml(findings, room)}</div>`;
   const head = html`<summary><h3>Round ${round.round}</h3> ${tag(outcome, TONE[outcome])} <span class="soft small">${momentOf(at, clock)}, ${count(commands.length, "command")}, ${count(findings.length, "finding")}</span></summary>`;
   return open
     ? html`<details class="chapter" open>${head}${body}</details>\n`
     : html`<details class="chapter">${head}${body}</details>\n`;
 }
 
-function commandHtml(command: EventMap["verify.finished"]["commands"][number]): Html {
+function commandHtml(command: EventMap["verify.finished"]["commands"][number], room: Room): Html {
   const how = command.timedOut ? "timed out" : (command.signal ?? `exit code ${command.exitCode ?? "unknown"}`);
   const run = command.run === 0 ? "setup, " : (command.run ?? 1) > 1 ? `run ${command.run}, ` : "";
   const tail = command.outputTail.trim();
   return html`<p><code>${inline(command.text, 300)}</code> ${tag(command.outcome, TONE[command.outcome])} ${run}${how} after ${lengthOf(command.durationMs)}</p>
-${tail === "" ? null : html`<details class="plain"><summary>Output, ${number(command.outputBytes)} bytes, SHA-256 <code>${inline(command.outputSha256, 64)}</code></summary>${block(tail, `End of the output of ${command.text}`)}</details>`}`;
+${tail === "" ? null : (room.take(() => outputHtml(command, tail)) ?? html`<p class="soft">Its output is in the log.</p>`)}`;
 }
 
-function findingsHtml(findings: EventMap["verify.finished"]["findings"]): Html | null {
+function outputHtml(command: EventMap["verify.finished"]["commands"][number], tail: string): Html {
+  const head = html`<summary>Output, ${number(command.outputBytes)} bytes, SHA-256 <code>${inline(command.outputSha256, 64)}</code></summary>`;
+  return html`<details class="plain">${head}${block(tail, `End of the output of ${command.text}`)}</details>`;
+}
+
+function findingsHtml(findings: EventMap["verify.finished"]["findings"], room: Room): Html | null {
   if (findings.length === 0) return null;
-  const rows = findings.map(
+  const rows = room.fill(
+    findings,
     ({ kind, path, detail }) =>
       html`<tr><td class="w">${tag(kind, "warn")}</td><td><bdi>${path === undefined ? "" : inline(path, 300)}</bdi></td><td><bdi>${inline(detail, 600)}</bdi></td></tr>\n`,
   );
-  return table("Findings", [th("Kind", "w"), th("File"), th("What")], rows);
+  return html`${table("Findings", [th("Kind", "w"), th("File"), th("What")], rows.shown)}${rows.left === 0 ? null : html`<p class="soft">${rows.left} more findings are in the log.</p>`}`;
 }
 
 function repeat(report: Report): Html | null {

@@ -3,10 +3,11 @@ import type { Question, Report } from "../model.ts";
 import { type Clock, number } from "../words.ts";
 import { type Html, html, inline } from "./html.ts";
 import { left, momentOf, section, table, tag, th, timeOf } from "./parts.ts";
+import type { Room } from "./room.ts";
 
 const VERDICTS = ["allow", "review", "person", "deny"] as const;
 
-export function gate(report: Report, clock: Clock): Html | null {
+export function gate(report: Report, clock: Clock, room: Room): Html | null {
   const { calls, view } = report;
   const tools = Object.entries(calls.byTool)
     .map(([tool, by]) => ({ tool, by, all: VERDICTS.reduce((sum, verdict) => sum + by[verdict], 0) }))
@@ -36,38 +37,36 @@ export function gate(report: Report, clock: Clock): Html | null {
               html`<tr><td><code>${inline(rule, 120)}</code></td><td class="n">${number(times)}</td></tr>\n`,
           ),
         )}`,
-    refused(report, clock),
+    refused(report, clock, room),
   );
 }
 
-function refused({ refusals, moreRefusals, view }: Report, clock: Clock): Html | null {
+function refused({ refusals, moreRefusals, view }: Report, clock: Clock, room: Room): Html | null {
   if (refusals.length === 0) return null;
-  const rows = [...refusals]
-    .reverse()
-    .map(
-      (one) =>
-        html`<tr><td class="w">${timeOf(one.at, clock)}</td><td><b>${inline(one.tool, 60)}</b> <code dir="auto">${inline(one.subject, 300)}</code></td><td>${tag(one.rule, "bad")} by ${one.by}<br><bdi class="soft">${inline(one.reason, 400)}</bdi></td></tr>\n`,
-    );
-  return html`<h3>Refused</h3>${table("Calls that did not run, the newest first", [th("Time", "w"), th("Call"), th("Why")], rows)}${left(moreRefusals, "refusals", view.taskId)}`;
+  const rows = room.fill(
+    [...refusals].reverse(),
+    (one) =>
+      html`<tr><td class="w">${timeOf(one.at, clock)}</td><td><b>${inline(one.tool, 60)}</b> <code dir="auto">${inline(one.subject, 300)}</code></td><td>${tag(one.rule, "bad")} by ${one.by}<br><bdi class="soft">${inline(one.reason, 400)}</bdi></td></tr>\n`,
+  );
+  return html`<h3>Refused</h3>${table("Calls that did not run, the newest first", [th("Time", "w"), th("Call"), th("Why")], rows.shown)}${left(moreRefusals + rows.left, "refusals", view.taskId)}`;
 }
 
-export function decisions({ questions, moreQuestions, view }: Report, clock: Clock): Html | null {
+export function decisions({ questions, moreQuestions, view }: Report, clock: Clock, room: Room): Html | null {
   if (questions.length === 0) return null;
-  const rows = [...questions]
-    .reverse()
-    .map(
-      (one) =>
-        html`<tr><td class="w">${momentOf(one.at, clock)}</td><td><bdi>${inline(one.what, 300)}</bdi>${one.rule === "" ? null : html`<br><span class="soft">${one.rule}${one.requestId === null ? "" : `, ${one.requestId}`}</span>`}</td><td>${stepsOf(one, clock)}</td></tr>\n`,
-    );
+  const rows = room.fill(
+    [...questions].reverse(),
+    (one) =>
+      html`<tr><td class="w">${momentOf(one.at, clock)}</td><td><bdi>${inline(one.what, 300)}</bdi>${one.rule === "" ? null : html`<br><span class="soft">${one.rule}${one.requestId === null ? "" : `, ${one.requestId}`}</span>`}</td><td>${stepsOf(one, clock)}</td></tr>\n`,
+  );
   return section(
     "decisions",
     "Decisions",
     table(
       "What the gate did not answer by itself, the newest first",
       [th("Asked", "w"), th("About"), th("Decided")],
-      rows,
+      rows.shown,
     ),
-    left(moreQuestions, "questions", view.taskId),
+    left(moreQuestions + rows.left, "questions", view.taskId),
   );
 }
 

@@ -1,21 +1,20 @@
 /** What needs a person: requests that wait, what may still run, incidents and warnings. */
 import { bounded, inputText } from "../call.ts";
 import type { ReportRequest } from "../history.ts";
-import type { Report } from "../model.ts";
+import type { Entry, Report } from "../model.ts";
 import type { Clock } from "../words.ts";
 import { type Html, html, inline } from "./html.ts";
 import { block, left, momentOf, section, stepList, tag, timeOf } from "./parts.ts";
+import type { Room } from "./room.ts";
 
-const MAX_REQUESTS = 50;
-
-export function waits({ view }: Report, clock: Clock): Html | null {
+export function waits({ view }: Report, clock: Clock, room: Room): Html | null {
   if (view.requests.length === 0) return null;
-  const more = view.requests.length - MAX_REQUESTS;
+  const requests = room.fill(view.requests, (request) => requestHtml(request, clock));
   return section(
     "waits",
     "What waits for an answer",
-    view.requests.slice(0, MAX_REQUESTS).map((request) => requestHtml(request, clock)),
-    more > 0 ? html`<p>${more} more: <code>/supervise approvals</code></p>` : null,
+    requests.shown,
+    requests.left > 0 ? html`<p>${requests.left} more: <code>/supervise approvals</code></p>` : null,
   );
 }
 
@@ -32,10 +31,10 @@ ${block(inputText(request.input), `What ${toolName} wants to do`)}
 ${askedOf === "person" ? stepList([...steps, { what: "Refuse it", command: `/supervise deny ${requestId} [reason]` }]) : null}`;
 }
 
-export function troubles(report: Report, clock: Clock): Html | null {
+export function troubles(report: Report, clock: Clock, room: Room): Html | null {
   const { view, notices, moreNotices, damage } = report;
   if (notices.length === 0 && view.remaining.length === 0 && damage === null) return null;
-  const bad = [...notices].reverse();
+  const told = room.fill([...notices].reverse(), (entry) => noticeHtml(entry, clock));
   return section(
     "troubles",
     "Incidents and warnings",
@@ -48,11 +47,13 @@ export function troubles(report: Report, clock: Clock): Html | null {
     notices.length === 0
       ? null
       : html`<ul class="log">
-${bad.map((entry) => {
+${told.shown}</ul>`,
+    left(moreNotices + told.left, "incidents and warnings", view.taskId),
+  );
+}
+
+function noticeHtml(entry: Entry, clock: Clock): Html {
   const line = html`<span class="line">${timeOf(entry.at, clock)}<span class="what"><bdi>${inline(entry.title, 400)}</bdi></span></span>`;
   const detail = entry.detail?.trim() ?? "";
   return html`<li class="b-${entry.tone ?? "plain"}">${detail === "" ? line : html`<details><summary>${line}</summary><div class="more">${block(bounded(detail), entry.title)}</div></details>`}</li>\n`;
-})}</ul>`,
-    left(moreNotices, "incidents and warnings", view.taskId),
-  );
 }

@@ -1,6 +1,6 @@
 /**
  * The report as one page that stands alone: no script, no image, nothing from the network; the content policy says so.
- * Everything from outside is escaped, its hidden characters are visible. At most `MAX_PAGE` characters, whatever the log.
+ * Everything from outside is escaped, its hidden characters are visible. At most five million characters, whatever the log.
  */
 import type { Report } from "../model.ts";
 import { budgetsOf, outcomeOf } from "../outcome.ts";
@@ -16,8 +16,8 @@ import { Room } from "./room.ts";
 import { STYLE, STYLE_HASH } from "./style.ts";
 import { timeline } from "./timeline.ts";
 
-/** Characters of the timeline; all other parts are bounded by their lists. */
-const MAX_TIMELINE = 3_000_000;
+/** Characters of everything that grows with the log; the rest of a page stays below a quarter of that. */
+const MAX_GROWING = 4_000_000;
 
 export interface PageOptions {
   /** When the page was made, ISO. */
@@ -35,16 +35,17 @@ export const GENERATOR = "pi-claude-supervisor report";
 export function renderPage(report: Report, options: PageOptions): string {
   const clock = clockIn(options.zone);
   const outcome = outcomeOf(report);
+  const room = new Room(MAX_GROWING);
   const parts: readonly (readonly [string, string, Html | null])[] = [
-    ["waits", "Waits", waits(report, clock)],
+    ["waits", "Waits", waits(report, clock, room)],
     ["go-on", "Go on", goOn(report)],
-    ["troubles", "Incidents", troubles(report, clock)],
-    ["verification", "Verification", verification(report, clock)],
+    ["troubles", "Incidents", troubles(report, clock, room)],
+    ["verification", "Verification", verification(report, clock, room)],
     ["changes", "Changes", changes(report)],
-    ["decisions", "Decisions", decisions(report, clock)],
-    ["gate", "Tool calls", gate(report, clock)],
+    ["decisions", "Decisions", decisions(report, clock, room)],
+    ["gate", "Tool calls", gate(report, clock, room)],
     ["time", "Time and cost", timeAndCost(report, clock)],
-    ["timeline", "Timeline", timeline(report, clock, new Room(MAX_TIMELINE))],
+    ["timeline", "Timeline", timeline(report, clock, room)],
     ["task", "Task and budgets", aboutTask(report, clock)],
   ];
   const there = parts.filter(([, , part]) => part !== null);

@@ -1,7 +1,7 @@
 /** Small pieces that every section uses. */
 import type { Tone } from "../model.ts";
 import type { Step } from "../outcome.ts";
-import type { Clock } from "../words.ts";
+import { type Clock, number } from "../words.ts";
 import { type Html, html, inline, type Part } from "./html.ts";
 
 /** A section with its heading, or nothing where there is nothing to say. */
@@ -27,7 +27,7 @@ export function momentOf(iso: string, clock: Clock): Html {
 export function block(text: string, label: string): Html {
   const lines = text.split("\n").length;
   return lines > 16 || text.length > 1_200
-    ? html`<pre dir="auto" tabindex="0" role="region" aria-label="${label}">${text}</pre>`
+    ? html`<pre dir="auto" tabindex="0" role="region" aria-label="${inline(label, 120)}">${text}</pre>`
     : html`<pre dir="auto">${text}</pre>`;
 }
 
@@ -69,5 +69,5 @@ export function bar(share: number): Html {
 export function left(n: number, what: string, taskId: string): Html | null {
   return n === 0
     ? null
-    : html`<p class="soft small">${n} earlier ${what} are not on this page: <code>/supervise log ${taskId}</code></p>`;
+    : html`<p class="soft small">${number(n)} earlier ${what} are not on this page: <code>/supervise log ${taskId}</code></p>`;
 }

@@ -40,7 +40,7 @@ function draw(chapters: readonly Chapter[], clock: Clock, room: Room): Map<Entry
   for (const which of ["telling", "ordinary"] as const)
     for (const chapter of newest)
       for (const entry of [...chapter[which]].reverse()) {
-        const whole = room.take(entryHtml(entry, clock, true)) ?? room.take(entryHtml(entry, clock, false));
+        const whole = room.take(() => entryHtml(entry, clock, true)) ?? room.take(() => entryHtml(entry, clock, false));
         if (whole !== null) drawn.set(entry, whole);
       }
   return drawn;
