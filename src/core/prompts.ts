@@ -35,6 +35,31 @@ export function evidencePrompt(facts: VerifyFacts, maxRounds: number, failedRoun
   ].join("\n\n");
 }
 
+/** What a person says about a task beside its goal. */
+export interface TaskBrief {
+  /** What belongs to the task, and what does not. */
+  scope?: readonly string[];
+  constraints?: readonly string[];
+  forbidden?: readonly string[];
+}
+
+/** The first message of a session: the goal, and what a person said beside it. */
+export function goalMessage(goal: string, brief: TaskBrief = {}): string {
+  return [goal, ...briefLines(brief)].join("\n\n");
+}
+
+/** One paragraph for each part of the brief that says something. */
+export function briefLines({ scope = [], constraints = [], forbidden = [] }: TaskBrief): string[] {
+  const parts: [string, readonly string[]][] = [
+    ["Scope", scope],
+    ["Constraints", constraints],
+    ["Forbidden", forbidden],
+  ];
+  return parts.flatMap(([title, list]) =>
+    list.length === 0 ? [] : [[`${title}:`, ...list.map((one) => `- ${one.replaceAll("\n", "\n  ")}`)].join("\n")],
+  );
+}
+
 /** A person refused the result: said with whatever the worker hears next. */
 export function notSigned(note: string): string {
   return `A person looked at your last result and did not accept it${note === "" ? "." : `: ${note}`}`;

@@ -29,11 +29,17 @@ export interface StartInput {
   timeoutMs?: number;
   quietTimeoutMs?: number;
   patienceMs?: number;
+  maxDecisions?: number;
+  budgetUsd?: number;
   verifyIn?: "clean" | "workspace";
   verifySetup?: string;
   verifyRuns?: number;
+  /** A reviewer looks at what passed. */
+  review?: boolean;
   /** Root of the project whose `.pi/supervisor.json` counts, because Pi trusts it. */
   trustedProject?: string;
+  /** A task file (docs/task.schema.json), relative to `from`; everything else here stands above it. */
+  taskFile?: string;
   /** Work in a git worktree of the task's own; a name, or true for the task's id. */
   worktree?: string | true;
 }

@@ -57,10 +57,10 @@ export class LocalSupervisor implements Supervisor {
     if (this.#closing) return failure("closing", "Pi is ending; start the task in a new Pi.");
     const started = await startTask(this.#scope.deps, input);
     if (!started.ok) return started;
-    const { task, cwdLock, events, spec, goal, notices } = started;
+    const { task, cwdLock, events, spec, firstMessage, notices } = started;
     const { taskId } = task;
     const driver = this.#scope.drive(task, cwdLock, advance(initialState(taskId), events.slice(0, 1)));
-    driver.raw.keepText("goal", goal);
+    driver.raw.keepText("goal", firstMessage);
     driver.adopt(events.slice(1));
     return { ok: true, taskId, cwd: spec.cwd, mode: spec.mode, stopCommand: stopCommand(taskId), notices };
   }

@@ -3,6 +3,7 @@ import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { EventMap, StoredEvent } from "../core/events.ts";
 import { initialState, type TaskSpec } from "../core/machine/state.ts";
+import { goalMessage } from "../core/prompts.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { bootId, identify } from "../platform/process/index.ts";
 import { judge } from "../policy/index.ts";
@@ -10,6 +11,7 @@ import { knownValues } from "../redaction/index.ts";
 import type { Config } from "../store/config.ts";
 import type { CwdLock, HolderInfo } from "../store/cwd-lock.ts";
 import { refuseOverlap } from "../store/layout.ts";
+import type { TaskFile } from "../store/task-file.ts";
 import { createTask, type OwnedTask } from "../store/task-store.ts";
 import { freezeVerification, gitHead, treeId } from "../verifier/index.ts";
 import { findClaude, workerEnvironment } from "../worker/index.ts";
@@ -23,14 +25,15 @@ import { diskFacts } from "./policy-facts.ts";
 import { repositoryFindings } from "./repository.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { takeFolder } from "./take-folder.ts";
+import { briefOf, taskFileOf, verificationsOf, withTaskFile } from "./task-file-input.ts";
 import { makeWorktree } from "./worktree.ts";
 
 export interface Started {
   task: OwnedTask;
   cwdLock: CwdLock;
   spec: TaskSpec;
-  /** The goal as it was typed. */
-  goal: string;
+  /** Goal and brief as they were typed. */
+  firstMessage: string;
   events: StoredEvent[];
   notices: string[];
 }
@@ -38,7 +41,10 @@ export interface Started {
 const MAX_GOAL_CHARS = 100_000;
 
 /** Names the reason of every refusal: `goal-missing`, `cwd`, `cwd-busy`, `verify-…`, `claude-…`, `bad-limit`, … */
-export async function startTask(deps: SupervisorDeps, input: StartInput): Promise<Result<Started>> {
+export async function startTask(deps: SupervisorDeps, given: StartInput): Promise<Result<Started>> {
+  const file = taskFileOf(given);
+  if (!file.ok) return file;
+  const input = withTaskFile(given, file.task);
   const loaded = configOf(deps, input.trustedProject, flagsOf(input));
   if (!loaded.ok) return loaded;
   const { settings } = loaded.config;
@@ -70,11 +76,11 @@ export async function startTask(deps: SupervisorDeps, input: StartInput): Promis
   const taskId = deps.ids.taskId();
   const { config } = loaded;
   if (input.worktree === undefined)
-    return startIn(deps, input, config, limits.limits, { taskId, goal, cwd: folder.cwd });
+    return startIn(deps, input, config, limits.limits, { taskId, goal, cwd: folder.cwd, file: file.task });
   const made = await makeWorktree(deps.layout, folder.cwd, input.worktree === true ? taskId : input.worktree);
   if (!made.ok) return made;
   const { path, branch, undo } = made.worktree;
-  const place = { taskId, goal, cwd: realpathSync(made.worktree.cwd), worktree: { path, branch } };
+  const place = { taskId, goal, cwd: realpathSync(made.worktree.cwd), worktree: { path, branch }, file: file.task };
   const started = await startIn(deps, input, config, limits.limits, place);
   if (!started.ok) await undo();
   return started;
@@ -86,6 +92,7 @@ interface Place {
   /** Real path. */
   cwd: string;
   worktree?: { path: string; branch: string };
+  file: TaskFile;
 }
 
 async function startIn(
@@ -93,7 +100,7 @@ async function startIn(
   input: StartInput,
   config: Config,
   limits: TaskSpec["limits"],
-  { taskId, goal, cwd, worktree }: Place,
+  { taskId, goal, cwd, worktree, file }: Place,
 ): Promise<Result<Started>> {
   const { layout, env, ids } = deps;
   const { settings, notes, origins } = config;
@@ -112,8 +119,8 @@ async function startIn(
   ];
   const redactor = deps.createRedactor({ salt: deps.salt, known });
 
-  const given = input.verify.length > 0 ? input.verify : settings["verify.commands"];
-  const secret = given.find((command) => redactor.hasSecret(command));
+  const given = verificationsOf(input, file, settings["verify.commands"]);
+  const secret = given.find((command) => redactor.hasSecret(command.text));
   if (secret !== undefined) {
     return failure(
       "verify-secret",
@@ -144,9 +151,12 @@ async function startIn(
   const { trust, model } = settings;
   const findings = repositoryFindings(cwd, trust).map((line) => redactor.text(line));
   const storedGoal = redactor.text(goal);
+  const brief = briefOf(file);
+  const storedBrief = redactor.data(brief);
   const spec: TaskSpec = {
     goal: storedGoal,
-    goalRedacted: storedGoal !== goal,
+    goalRedacted: goalMessage(storedGoal, storedBrief) !== goalMessage(goal, brief),
+    ...(Object.keys(brief).length === 0 ? {} : { brief: storedBrief }),
     mode,
     cwd,
     transport,
@@ -198,7 +208,15 @@ async function startIn(
     ...(startTree.ok ? [] : [`The workspace's tree could not be read (${startTree.message})`]),
     ...(trust === "project" ? findings.map((line) => `Loaded from the repository: ${line}`) : []),
   ];
-  return { ok: true, task: made.task, cwdLock: locked, spec, goal, events: made.events as StoredEvent[], notices };
+  return {
+    ok: true,
+    task: made.task,
+    cwdLock: locked,
+    spec,
+    firstMessage: goalMessage(goal, brief),
+    events: made.events as StoredEvent[],
+    notices,
+  };
 }
 
 function headOf(head: Awaited<ReturnType<typeof gitHead>>): { head?: string; branch?: string } {

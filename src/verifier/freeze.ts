@@ -14,8 +14,8 @@ export const DEFAULT_VERIFY_TIMEOUT_MS = 30 * 60_000;
 const MAX_RUNS = 50;
 
 export interface FreezeInput {
-  /** As the person gave them, in order. */
-  commands: readonly string[];
+  /** As the person gave them, in order; with a time limit of their own (ms) where they have one. */
+  commands: readonly (string | { text: string; timeoutMs?: number })[];
   cwd: string;
   /** Default: `clean` in a git repository, `workspace` outside one. */
   where?: "clean" | "workspace";
@@ -66,8 +66,9 @@ export async function freezeVerification(input: FreezeInput): Promise<Result<{ s
   }
 
   const commands: VerifyCommand[] = [];
-  for (const text of input.commands) {
-    const command = await freezeCommand(text, timeoutMs);
+  for (const given of input.commands) {
+    const { text, timeoutMs: own = timeoutMs } = typeof given === "string" ? { text: given } : given;
+    const command = await freezeCommand(text, own);
     if (!command.ok) return command;
     commands.push(command.command);
   }

@@ -211,7 +211,7 @@ describe("a bad call", () => {
     ["start Fix --timeout 5", "bad-value", /--timeout: "5" is no duration/],
     ["start Fix --cwd a --cwd b", "given-twice", /--cwd was given twice/],
     ["start Fix --json=yes", "bad-value", /--json takes no value/],
-    ...["budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"].map(
+    ...["budget-usd", "max-decisions", "decision-model", "review", "no-review"].map(
       (flag): [string, string, RegExp] => [
         `start Fix --${flag} 1`,
         "not-supported",

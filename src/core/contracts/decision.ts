@@ -8,6 +8,8 @@ import type { Result } from "../result.ts";
 /** What the decider is told once at the beginning of each of its sessions. Redacted by the worker again. */
 export interface DecisionBrief {
   goal: string;
+  /** What the person said beside the goal: scope, constraints, what is forbidden. One paragraph each. */
+  rules?: readonly string[];
   /** The frozen verification commands, as given. */
   verification: readonly string[];
   /** Real path of the workspace. */

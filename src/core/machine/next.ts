@@ -1,5 +1,5 @@
 /** What the state as a whole wants now: a spawn, a message, a verification, an end. */
-import { evidencePrompt, GO_ON, handbackPrompt, notSigned } from "../prompts.ts";
+import { evidencePrompt, GO_ON, goalMessage, handbackPrompt, notSigned } from "../prompts.ts";
 import { isAutomatic } from "./automation.ts";
 import { answeredWhileDeferred } from "./deferral.ts";
 import { type Effect, record, type Step } from "./effects.ts";
@@ -93,7 +93,7 @@ function nextMessage(state: TaskState): Message | null {
   const automatic = isAutomatic(state) && openSignOff(state) === null;
   const told = v.kind === "denied" ? notSigned(v.note) : null;
   if (started && automatic && !p.goalGiven) {
-    return { source: "goal", promptId: null, text: spec.goal, redacted: spec.goalRedacted };
+    return { source: "goal", promptId: null, text: goalMessage(spec.goal, spec.brief), redacted: spec.goalRedacted };
   }
   if (automatic && p.goOn && p.handback !== null && state.turn.kind !== "waiting") {
     const { promptId, redacted, note } = p.handback;

@@ -81,6 +81,10 @@ export const eventSchemas = {
     goal: Str,
     /** The stored goal differs from what the person typed: it may never be sent from the log. */
     goalRedacted: Bool,
+    /** What the person said beside the goal (`start --from`); it goes to the worker with it. */
+    brief: Opt(
+      Type.Object({ scope: Opt(Type.Array(Str)), constraints: Opt(Type.Array(Str)), forbidden: Opt(Type.Array(Str)) }),
+    ),
     mode: oneOf("manual", "auto"),
     cwd: Str,
     transport: oneOf("claude-jsonl", "process-pipe"),

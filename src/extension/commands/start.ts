@@ -54,6 +54,7 @@ function inputOf({ call, cwd, trustedProject, port }: Scene<"start">): StartInpu
     from: cwd,
     verify: flags.verify ?? [],
     ...(trustedProject !== undefined && { trustedProject }),
+    ...(flags.from !== undefined && { taskFile: flags.from }),
     ...(flags.cwd !== undefined && { cwd: flags.cwd }),
     ...(flags.mode !== undefined && { mode: flags.mode }),
     ...(flags.transport !== undefined && { transport: flags.transport }),

@@ -65,7 +65,8 @@ export function parseCall(input: string): Call | BadCall {
       "unexpected-word",
       `"${bounded(plain[args.args.length]?.text ?? "")}" is one word too many. ${usage(name)}`,
     );
-  if (spec.rest !== undefined && spec.rest.optional !== true && rest === "")
+  const spared = spec.rest?.optional === true || (spec.rest?.unless !== undefined && spec.rest.unless in read.flags);
+  if (spec.rest !== undefined && !spared && rest === "")
     return bad("missing-argument", `${capital(name)} needs the ${spec.rest.name}. ${usage(name)}`);
   const { json: _json, ...flags } = read.flags;
   return { ok: true, command: name, args: args.args, rest, flags: flags as FlagsOf<CommandName>, json };

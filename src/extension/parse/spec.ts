@@ -19,8 +19,8 @@ export interface ArgSpec {
 export interface CommandSpec {
   about: string;
   args: readonly ArgSpec[];
-  /** Every word after the arguments and before the first flag. */
-  rest?: { name: string; optional?: true };
+  /** Every word after the arguments and before the first flag; needed unless optional, or that flag is there. */
+  rest?: { name: string; optional?: true; unless?: string };
   flags: Readonly<Record<string, FlagSpec>>;
   /** Flags that belong to the command's plan and are refused until they are built. */
   later?: readonly string[];
@@ -33,8 +33,13 @@ export const specs = {
   start: {
     about: "start one task; it is done when the verification passes",
     args: [],
-    rest: { name: "goal" },
+    rest: { name: "goal", unless: "from" },
     flags: {
+      from: {
+        kind: "text",
+        value: "FILE",
+        about: "a task file: goal, brief, verifications, budgets; flags stand above it",
+      },
       verify: { kind: "texts", value: '"<cmd>"', about: "command that must succeed; may be given several times" },
       cwd: { kind: "text", value: "DIR", about: "folder to work in (default: Pi's)" },
       mode: {
@@ -66,7 +71,7 @@ export const specs = {
       "verify-setup": { kind: "text", value: '"<cmd>"', about: "run first in the clean tree" },
       "verify-runs": { kind: "count", value: "N", min: 1, about: "runs of each command; mixed outcomes fail" },
     },
-    later: ["budget-usd", "max-decisions", "decision-model", "review", "no-review", "from"],
+    later: ["budget-usd", "max-decisions", "decision-model", "review", "no-review"],
   },
   status: { about: "where a task stands and who must act", args: [{ ...task, optional: true }], flags: {} },
   sessions: {
