@@ -72,7 +72,7 @@ export function callsFor(state: TaskState): Call[] {
       `hold:${hold.reason}:${hold.since}`,
       escalationOf(hold.reason),
       `waits for you: ${hold.reason}`,
-      hold.message,
+      hold.fault ? `${hold.message}\nThe report: fault-${hold.reason}.md in the task's folder.` : hold.message,
       hold.fault ? [report, `/supervise resume ${taskId} --fault ${hold.reason}`] : [look],
     );
     calls.push({ ...own, shared: isShared(hold.reason) ? hold.reason : null });

@@ -103,6 +103,8 @@ export interface TaskView {
   deadlines: (Pick<Deadline, "name" | "length" | "what"> & { leftMs: number })[];
   remaining: { kind: string; id: string; detail: string }[];
   owner: { pid: number; host: string; since: string; alive: boolean; mine: boolean } | null;
+  /** The report that stands beside the log while a fault keeps automation off, else null. */
+  faultReport: string | null;
   stopCommand: string;
   logPath: string;
 }

@@ -7,6 +7,7 @@ import type { Redactor } from "../core/contracts/redaction.ts";
 import type { WorkerAdapter } from "../core/contracts/worker.ts";
 import type { EventDraft, EventMap, EventType, StoredEvent, TaskEvent } from "../core/events.ts";
 import { foldOne } from "../core/fold.ts";
+import { violations } from "../core/invariants.ts";
 import { deadlines } from "../core/machine/deadlines.ts";
 import { deferralPlan } from "../core/machine/deferral.ts";
 import type { Effect } from "../core/machine/effects.ts";
@@ -14,12 +15,16 @@ import { stateName } from "../core/machine/project.ts";
 import { initialState, type TaskState } from "../core/machine/state.ts";
 import { step } from "../core/machine/step.ts";
 import { assertNever, type Result } from "../core/result.ts";
+import { durableWrite } from "../platform/durable-write.ts";
+import { isAlive } from "../platform/process/index.ts";
 import type { CwdLock } from "../store/cwd-lock.ts";
 import type { OwnedTask } from "../store/task-store.ts";
+import { resumeCommand, resumeLaunch } from "./acts/resume-command.ts";
 import type { TaskUpdate } from "./api.ts";
 import type { AutomationSwitch } from "./automation-switch.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import type { DriverPort, Recorded } from "./effect-port.ts";
+import { faultOf, faultReport, faultReportPath, harmless, verifierFailed } from "./fault.ts";
 import { createGateKeeper, type GateKeeper } from "./gate-keeper.ts";
 import { policyContext } from "./policy-context.ts";
 import { diskFacts } from "./policy-facts.ts";
@@ -318,7 +323,10 @@ export class Driver implements DriverPort {
     const before = this.state;
     if (event.type === "owner.claimed") this.#claimed = true;
     this.#stepping = true;
-    const { state, effects } = step(before, event as TaskEvent);
+    const stepped = step(before, event as TaskEvent);
+    const broken = violations(before, event as TaskEvent, stepped);
+    const { state } = stepped;
+    const effects = broken.length === 0 ? stepped.effects : harmless(stepped.effects);
     this.state = state;
     const goesOn = state.stop.kind === "none" && state.control.kind === "supervised" && state.owner.kind === "held";
     if (!goesOn) this.#stop.abort();
@@ -327,7 +335,10 @@ export class Driver implements DriverPort {
     const records = effects.filter((effect) => effect.kind === "record");
     this.#waiting.unshift(...records.map((effect) => effect.event));
     for (const effect of effects) if (effect.kind !== "record") this.#run(effect, written);
+    if (broken.length > 0 && event.type !== "gate.incident" && state.hold?.fault !== true)
+      this.#waiting.unshift(faultOf(broken, event));
     this.#stepping = false;
+    this.#writeFaultReport(before, event);
     this.#snapshot.changed(before, state);
     this.#onUpdate({ taskId: this.state.taskId, event, before, after: state });
     for (const look of [...this.#watchers]) look();
@@ -375,11 +386,27 @@ export class Driver implements DriverPort {
     }
   }
 
-  /** An effect threw: a bug. The task is stopped, with the error in its log. */
+  /** With the automation switched off by a fault its report is written beside the log, before anybody is told. */
+  #writeFaultReport(before: TaskState, event: StoredEvent): void {
+    const { hold, taskId } = this.state;
+    if (hold?.fault !== true || before.hold?.fault === true) return;
+    /* The session in the person's own Claude, under the same isolation: the way on without us. */
+    const resume = resumeCommand(resumeLaunch(this.deps, this.state));
+    const written = durableWrite(faultReportPath(this.task.paths, hold.reason), faultReport(this.state, event, resume));
+    if (written.ok) return;
+    const text = `The fault report of ${taskId} could not be written: ${this.redactor.text(written.message)}`;
+    this.#onUpdate(shownUpdate(taskId, { level: "error", text }, this.state));
+  }
+
+  /** An effect threw: a bug. The task is stopped, with the error in its log; where it was the verifier, it may go on later. */
   #broken(what: string, error: unknown): void {
     const detail = error instanceof Error ? `${error.message}\n${error.stack ?? ""}` : String(error);
     const text = this.redactor.text(`Internal error in ${what}: ${detail}`).slice(0, 2_000);
     this.record({ type: "notice", data: { level: "error", text } });
+    if (what === "verify" || what === "confirm-tree") {
+      this.record(...verifierFailed(this.state, text));
+      return;
+    }
     if (this.state.stop.kind !== "none" || this.state.ended.kind !== "no") return;
     const reason = `An internal error happened (${what}); the log has the details.`;
     this.record({
@@ -412,11 +439,22 @@ export class Driver implements DriverPort {
     this.#timer = { due, cancel: this.deps.clock.setTimer(wait, () => this.#fire(), { background: true }) };
   }
 
+  /** The silence of a worker that is gone, although its adapter has not noticed. */
+  #contradiction(): EventDraft | null {
+    const { worker } = this.state;
+    if (worker.kind !== "live" || isAlive(worker.containment.leader)) return null;
+    const { pid } = worker.containment.leader;
+    const detail = `Process ${pid} is gone from the process table, but its end was never reported.`;
+    return { type: "gate.incident", data: { fault: "watchdog-contradiction", detail } };
+  }
+
   #fire(): void {
     this.#timer = null;
     const now = this.deps.clock.mono();
     const reached = deadlines(this.state).filter((deadline) => deadline.by === "supervisor" && deadline.due <= now);
-    for (const deadline of reached) this.record({ type: "timer.fired", data: { name: deadline.name } });
+    const contradiction = reached.some((deadline) => deadline.name === "quiet") ? this.#contradiction() : null;
+    if (contradiction) this.record(contradiction);
+    else for (const deadline of reached) this.record({ type: "timer.fired", data: { name: deadline.name } });
     this.#settle();
   }
 }

@@ -66,7 +66,9 @@ export class LocalSupervisor implements Supervisor {
   }
 
   async status(taskId: string): Promise<Result<{ task: TaskView }>> {
-    return this.#scope.look(taskId);
+    const found = await this.#scope.look(taskId);
+    if (found.ok) this.#scope.sawFault(found.task);
+    return found;
   }
 
   async defaultTask(): Promise<string | null> {
@@ -218,6 +220,7 @@ export class LocalSupervisor implements Supervisor {
   async history(taskId: string, onEvent: (event: StoredEvent) => void) {
     const found = await this.#scope.look(taskId);
     if (!found.ok) return found;
+    this.#scope.sawFault(found.task);
     let damage: string | null = null;
     for await (const item of readEvents(this.#scope.deps.layout.task(taskId).log, taskId)) {
       if (item.ok) onEvent(item.event as StoredEvent);

@@ -12,6 +12,7 @@ import { type AutomationSwitch, automationSwitch } from "./automation-switch.ts"
 import { configOf, webhookSecrets } from "./config.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { Driver, shownUpdate } from "./driver.ts";
+import { guardedRedactor } from "./guarded-redactor.ts";
 import { createNotices, type NoticeOutcome, type Notices } from "./notices.ts";
 import { ownerIdentity } from "./start.ts";
 import { foldLog, presentSnapshot, readSnapshot, viewOfStored } from "./stored-task.ts";
@@ -25,11 +26,18 @@ export class Scope {
 
   readonly automation: AutomationSwitch;
   readonly notices: Notices;
+  /** Faults whose report a person has been shown in this process: `<task>:<fault>`. */
+  readonly faultsShown = new Set<string>();
 
   constructor(deps: SupervisorDeps) {
     this.deps = deps;
     this.automation = automationSwitch(deps);
     this.notices = createNotices({ deps, record: (taskId, event) => this.#noted(taskId, event) });
+  }
+
+  /** A person is being shown this task: with a fault, where its report is and what it says. */
+  sawFault({ taskId, faultReport, reason }: TaskView): void {
+    if (faultReport !== null) this.faultsShown.add(`${taskId}:${reason}`);
   }
 
   tell(update: TaskUpdate): void {
@@ -50,11 +58,14 @@ export class Scope {
     const values = Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
     const config = configOf(this.deps, undefined);
     const hidden = config.ok ? webhookSecrets(config.config.settings) : [];
-    const driver = new Driver({
+    const driver: Driver = new Driver({
       deps: this.deps,
       task,
       cwdLock,
-      redactor: this.deps.createRedactor({ salt, known: [...knownValues(values), ...hidden] }),
+      redactor: guardedRedactor(
+        this.deps.createRedactor({ salt, known: [...knownValues(values), ...hidden] }),
+        (detail) => driver.record({ type: "gate.incident", data: { fault: "secret-risk", detail } }),
+      ),
       state,
       automation: this.automation,
       onUpdate: (update) => {

@@ -1,4 +1,5 @@
 /** A task as people and outside tests see it: a projection of the state, complete enough to answer from disk. */
+import { dirname } from "node:path";
 import { costUsd } from "../core/machine/budgets.ts";
 import { deadlines } from "../core/machine/deadlines.ts";
 import { isDeferred } from "../core/machine/deferral.ts";
@@ -8,6 +9,7 @@ import { standing } from "../core/machine/standing.ts";
 import type { RequestState, TaskState } from "../core/machine/state.ts";
 import { openSignOff } from "../core/machine/verification.ts";
 import type { RequestView, TaskView } from "./api.ts";
+import { faultReportPath } from "./fault.ts";
 
 export function stopCommand(taskId: string): string {
   return `/supervise stop ${taskId}`;
@@ -17,7 +19,7 @@ export function stopCommand(taskId: string): string {
 export function viewOf(state: TaskState, logPath: string, mono: number | null): TaskView {
   const name = stateName(state);
   const now = mono ?? state.mono;
-  const { spec, budgets, counters, lastVerification: v } = state;
+  const { spec, budgets, counters, hold, lastVerification: v } = state;
   const tool = Object.values(state.tools)
     .filter((one) => one.allowed)
     .at(-1);
@@ -63,6 +65,7 @@ export function viewOf(state: TaskState, logPath: string, mono: number | null): 
             mine: mono !== null,
           }
         : null,
+    faultReport: hold?.fault === true ? faultReportPath({ folder: dirname(logPath) }, hold.reason) : null,
     stopCommand: stopCommand(state.taskId),
     logPath,
   };

@@ -190,7 +190,7 @@ describe("the control protocol", () => {
     assert.deepEqual(driven.of("hook"), []);
     assert.deepEqual(
       driven.of("protocol-error").map((error) => error.code),
-      ["control-refused"],
+      ["gate-unreadable"],
     );
   });
 });

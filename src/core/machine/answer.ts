@@ -15,6 +15,11 @@ const QUIT_EXIT_MS = 500;
 /** A person waits for the terminal; TERM saves the session too (2.1.268). */
 const TAKEOVER_EXIT_MS = 2_000;
 
+/** The rule by which the gate denies what it failed on. */
+const INTERNAL_ERROR = "policy.internal-error";
+/** Complaints of the worker's adapter that mean a call nobody could look at; it has denied it. */
+const UNREADABLE_CALL: ReadonlySet<string> = new Set(["gate-unreadable", "bad-control", "listener-failed"]);
+
 const PERMITTED_MODES: ReadonlySet<string> = new Set(["default", "plan"]);
 
 /** A call that comes after a stop or an end is denied; everything else late is only noted. */
@@ -43,8 +48,9 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
       }
       if (request) return [];
       const allowed = verdict === "allow";
+      const failed = event.data.rule === INTERNAL_ERROR ? [incident("gate-failure", reason, toolUseId)] : [];
       const reply = allowed ? ({ decision: "allow" } as const) : denied(after, event.data.ask, denial(reason));
-      return [{ kind: "reply", callId, toolUseId, requestId: null, reply }];
+      return [{ kind: "reply", callId, toolUseId, requestId: null, reply }, ...failed];
     }
     case "request.deferring": {
       const request = after.requests[event.data.requestId];
@@ -82,6 +88,10 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
           event.data.toolUseId,
         ),
       ];
+    case "worker.protocol-error":
+      return UNREADABLE_CALL.has(event.data.code) ? [incident("gate-failure", event.data.detail)] : [];
+    case "prompt.failed":
+      return event.data.reason === "key-conflict" ? [incident("duplicate-send", event.data.message)] : [];
     case "worker.init":
       if (PERMITTED_MODES.has(event.data.permissionMode)) return [];
       return [

@@ -35,6 +35,13 @@ export const HOLD_REASONS = {
 export const FAULTS = {
   "ungated-call": "A tool call ran that the gate never saw.",
   "permission-mode": "Claude runs in a wider permission mode than it was given.",
+  "gate-failure": "The gate could not judge or read a tool call; the call was denied.",
+  "protocol-change": "Claude no longer confirms the gate that it confirmed to this task before.",
+  "inconsistent-state": "A step would have broken an invariant; what it would have sent or allowed was not.",
+  "duplicate-send": "A message would have been sent a second time; it was not.",
+  "verifier-unavailable": "The verifier itself failed.",
+  "secret-risk": "Text could not be redacted; it was left out.",
+  "watchdog-contradiction": "The process table says that Claude is gone, its pipes say that it is there.",
 } as const satisfies Record<string, string>;
 
 export type Fault = keyof typeof FAULTS;

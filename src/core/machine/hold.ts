@@ -11,6 +11,9 @@ import type { Hold, TaskState } from "./state.ts";
 /** Runs in a row that a changing tree may make void before a person is asked. */
 export const MAX_VOID_RUNS = 2;
 
+/** Reasons of a start at which Claude did not confirm the gate. */
+const GATE_REFUSED: ReadonlySet<string> = new Set(["hooks-not-applied", "permission-mode", "handshake-refused"]);
+
 export function hold(state: TaskState, event: TaskEvent): TaskState {
   const put = (reason: HoldReason, message: string, fault = false): TaskState => {
     if (state.hold?.fault) return state;
@@ -69,7 +72,12 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         : state;
     }
     case "gate.incident":
-      return put(holdReason(event.data.fault, "ungated-call"), event.data.detail, true);
+      return put(holdReason(event.data.fault, "inconsistent-state"), event.data.detail, true);
+    case "worker.start-failed":
+      /* A first start that does not get the gate has failed; one after others that did is another Claude than before. */
+      return state.executable !== null && GATE_REFUSED.has(event.data.reason)
+        ? put("protocol-change", event.data.message, true)
+        : state;
     case "prompt.failed":
       return put(holdReason(event.data.reason, "message-not-sent"), event.data.message);
     case "worker.retry":

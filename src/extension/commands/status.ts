@@ -31,6 +31,12 @@ export function statusText(task: TaskView, now: number = Date.now()): string {
     `Goal: ${safe(task.goal)}`,
     `In ${safe(task.cwd)}, ${task.mode}, begun ${age(task.createdAt, now)} ago, last event ${age(task.lastEventAt, now)} ago`,
     `So far: ${spent.join(", ")}; calls: ${allow} allowed, ${review + person} asked about, ${deny} denied`,
+    ...(task.faultReport === null
+      ? []
+      : [
+          `Fault report: ${safe(task.faultReport)}`,
+          `Read it, then: /supervise resume ${task.taskId} --fault ${task.reason}`,
+        ]),
     ...(task.automation === "off" ? ["Automation is off (supervisor.json): only what you ask for is done"] : []),
     ...(task.currentTool === null
       ? []

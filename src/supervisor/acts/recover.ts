@@ -8,12 +8,15 @@ import { hasLostItsPipe } from "../../core/machine/hold.ts";
 import { type StateName, stateName } from "../../core/machine/project.ts";
 import type { TaskState } from "../../core/machine/state.ts";
 import { type Failure, failure, type Result } from "../../core/result.ts";
+import { readNoFollow } from "../../platform/no-follow.ts";
 import type { Driver } from "../driver.ts";
+import { faultReportPath } from "../fault.ts";
 import { logFull, notOwned, type Scope } from "../scope.ts";
 import { readSnapshot } from "../stored-task.ts";
 
 /** How long the answer waits for the new worker's handshake (ms); `recover` answers within 20 s. */
 const WAIT_MS = 19_000;
+const MAX_REPORT_BYTES = 64 * 1024;
 
 export interface RecoverOptions {
   fresh: boolean;
@@ -23,7 +26,7 @@ export interface RecoverOptions {
 }
 
 /**
- * Answers after the handshake. Reasons: `live`, `completed`, `remaining`, `stopping`, `fault`, `no-fault`, `cwd-busy`,
+ * Answers after the handshake. Reasons: `live`, `completed`, `remaining`, `stopping`, `fault`, `no-fault`, `fault-report` (which was not shown before), `cwd-busy`,
  * `log-damaged`, `no-session`, `goal-redacted`, `claude-changed`, and why the worker did not start.
  */
 export async function recoverTask(
@@ -74,6 +77,11 @@ async function goOn(
         `Task ${taskId} has no fault "${options.fault.slice(0, 60)}"${hold?.fault ? `; its fault is ${hold.reason}` : ""}.`,
       );
     }
+    const shown = `${taskId}:${hold.reason}`;
+    if (!scope.faultsShown.delete(shown)) {
+      scope.faultsShown.add(shown);
+      return failure("fault-report", reportToRead(driver, options.fault));
+    }
     cleared.push({ type: "fault.cleared", data: { fault: options.fault } });
   }
   if (isTakenOver(state) && cleared.length > 0) {
@@ -118,6 +126,14 @@ async function goOn(
   if (driver.record(...claim, ...cleared, recovering) !== "written") return logFull();
   await driver.until((now) => now.seq > before && hasArrived(now), AbortSignal.timeout(WAIT_MS));
   return outcome(driver, options);
+}
+
+/** Nobody clears a fault unread: without a look at `status` or `report` before, this is the look. */
+function reportToRead(driver: Driver, fault: string): string {
+  const path = faultReportPath(driver.task.paths, fault);
+  const read = readNoFollow(path, { maxBytes: MAX_REPORT_BYTES });
+  const text = read.ok ? read.bytes.toString("utf8") : `${driver.state.hold?.message ?? ""}\n`;
+  return `${text}\nThis is what stands in ${path}. Give the same command again to clear the fault and go on.`;
 }
 
 /** The new worker is there, or it is clear that it will not be. */

@@ -134,7 +134,7 @@ export class ControlChannel {
     else if (this.#questions.size < MAX_OPEN_QUESTIONS) this.#open(id, question);
     else {
       this.#over.add(id, { how: "answered", call: nameOf(question) });
-      this.#refuse(id, { ...unreadable(question), reason: "Too many calls wait already." });
+      this.#refuse(id, { ...unreadable(question), reason: "Too many calls wait already." }, "control-refused");
     }
     return "control";
   }
@@ -145,7 +145,11 @@ export class ControlChannel {
     // A listener that failed may have answered before it did.
     if (taken || this.#questions.get(id) !== question) return;
     this.#close(id, question, "answered");
-    this.#refuse(id, { ...unreadable(question), reason: "The supervisor could not look at this call." });
+    this.#refuse(
+      id,
+      { ...unreadable(question), reason: "The supervisor could not look at this call." },
+      "control-refused",
+    );
   }
 
   /** One `deny` ends both: an answer by id could not say which of them it means. */
@@ -160,7 +164,8 @@ export class ControlChannel {
     this.#over.add(id, { how, call: nameOf(question) });
   }
 
-  #refuse(id: string | number, refused: Unreadable): void {
+  /** What cannot be read as a call is denied, and said to be a fault of the gate; `code` says that it is none. */
+  #refuse(id: string | number, refused: Unreadable, code?: "control-refused"): void {
     const { kind, reason, subtype } = refused;
     const answer =
       kind === "other"
@@ -168,7 +173,8 @@ export class ControlChannel {
         : controlSuccess(id, output(kind, { decision: "deny", reason }, undefined));
     void this.#options.write(answer);
     const detail = `The adapter itself refused a control request (${subtype}). ${reason}`;
-    this.#options.publish({ type: "protocol-error", code: "control-refused", detail, fatal: false });
+    const told = code ?? (kind === "other" ? "control-refused" : "gate-unreadable");
+    this.#options.publish({ type: "protocol-error", code: told, detail, fatal: false });
   }
 
   /** An answer to a question that we never asked, or that timed out, changes nothing. */
