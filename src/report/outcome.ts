@@ -184,6 +184,7 @@ export function stepsOf(report: Report): Step[] {
       step("Refuse it", `/supervise deny ${request.requestId} [reason]`);
     }
     if (view.requests.length > 3) step("See all that waits", "/supervise approvals");
+    step("End the task", `/supervise stop ${id}`);
     return steps;
   }
   if (state.hold?.fault === true) {

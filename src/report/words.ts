@@ -45,6 +45,8 @@ export interface Clock {
   time(iso: string): string;
   /** `Mon 30 Nov, 07:00` */
   moment(iso: string): string;
+  /** `30 Nov 2026, 07:00` */
+  day(iso: string): string;
   /** `Europe/Berlin`, as given. */
   zone: string;
 }
@@ -61,11 +63,19 @@ export function clockIn(zone: string): Clock {
     hour: "2-digit",
     minute: "2-digit",
   });
+  const day = new Intl.DateTimeFormat("en-GB", {
+    ...base,
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
   const say = (format: Intl.DateTimeFormat) => (iso: string) => {
     const at = Date.parse(iso);
     return Number.isNaN(at) ? "unknown time" : format.format(at);
   };
-  return { time: say(time), moment: say(moment), zone: base.timeZone };
+  return { time: say(time), moment: say(moment), day: say(day), zone: base.timeZone };
 }
 
 function known(zone: string): boolean {

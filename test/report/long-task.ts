@@ -373,7 +373,7 @@ function work(log: LogBuilder, calls: number): void {
   }
 }
 
-/** A whole night with about `records` records (at least 400): two failing rounds, refusals, questions, a restart of Pi. */
+/** A whole night with at least `records` records (and 450): two failing rounds, refusals, questions, a restart of Pi. */
 export function longTask(records = 2_000): LogBuilder {
   const log = new LogBuilder().created().claimed("start").worker(false);
   log.prompt("goal", "Make the duration parser add up mixed units");
@@ -449,7 +449,7 @@ export function longTask(records = 2_000): LogBuilder {
     .worker(true);
   log.prompt("recover", "Go on where you left off.");
   let turn = 0;
-  while (log.events.length < records - 120) {
+  while (log.events.length < records - 30) {
     work(log, 24);
     turn += 1;
     if (turn % 3 === 0) {

@@ -75,7 +75,7 @@ ${tail === "" ? null : (room.take(() => outputHtml(command, tail)) ?? html`<p cl
 }
 
 function outputHtml(command: EventMap["verify.finished"]["commands"][number], tail: string): Html {
-  const head = html`<summary>Output, ${number(command.outputBytes)} bytes, SHA-256 <code>${inline(command.outputSha256, 64)}</code></summary>`;
+  const head = html`<summary>Output, ${number(command.outputBytes)} bytes</summary><p class="soft">SHA-256 <code>${inline(command.outputSha256, 64)}</code></p>`;
   return html`<details class="plain">${head}${block(tail, `End of the output of ${command.text}`)}</details>`;
 }
 

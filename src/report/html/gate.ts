@@ -2,7 +2,7 @@
 import type { Question, Report } from "../model.ts";
 import { type Clock, number } from "../words.ts";
 import { type Html, html, inline } from "./html.ts";
-import { left, momentOf, section, table, tag, th, timeOf } from "./parts.ts";
+import { left, section, table, tag, th, timeOf } from "./parts.ts";
 import type { Room } from "./room.ts";
 
 const VERDICTS = ["allow", "review", "person", "deny"] as const;
@@ -46,26 +46,29 @@ function refused({ refusals, moreRefusals, view }: Report, clock: Clock, room: R
   const rows = room.fill(
     [...refusals].reverse(),
     (one) =>
-      html`<tr><td class="w">${timeOf(one.at, clock)}</td><td><b>${inline(one.tool, 60)}</b> <code dir="auto">${inline(one.subject, 300)}</code></td><td>${tag(one.rule, "bad")} by ${one.by}<br><bdi class="soft">${inline(one.reason, 400)}</bdi></td></tr>\n`,
+      html`<li>${timeOf(one.at, clock)}<div><b>${inline(one.tool, 60)}</b> <code dir="auto">${inline(one.subject, 300)}</code>
+<p>${tag(one.rule, "bad")} by ${one.by}: <bdi>${inline(one.reason, 400)}</bdi></p></div></li>\n`,
   );
-  return html`<h3>Refused</h3>${table("Calls that did not run, the newest first", [th("Time", "w"), th("Call"), th("Why")], rows.shown)}${left(moreRefusals + rows.left, "refusals", view.taskId)}`;
+  return html`<h3>Refused, the newest first</h3>
+<ul class="rows">${rows.shown}</ul>${left(moreRefusals + rows.left, "refusals", view.taskId)}`;
 }
 
+/** What the gate did not answer by itself. */
 export function decisions({ questions, moreQuestions, view }: Report, clock: Clock, room: Room): Html | null {
   if (questions.length === 0) return null;
-  const rows = room.fill(
-    [...questions].reverse(),
-    (one) =>
-      html`<tr><td class="w">${momentOf(one.at, clock)}</td><td><bdi>${inline(one.what, 300)}</bdi>${one.rule === "" ? null : html`<br><span class="soft">${one.rule}${one.requestId === null ? "" : `, ${one.requestId}`}</span>`}</td><td>${stepsOf(one, clock)}</td></tr>\n`,
-  );
+  const rows = room.fill([...questions].reverse(), (one) => {
+    const asked =
+      one.rule === ""
+        ? null
+        : html` <span class="soft">${one.rule}${one.requestId === null ? "" : `, ${one.requestId}`}</span>`;
+    return html`<li>${timeOf(one.at, clock)}<div><b dir="auto">${inline(one.what, 300)}</b>${asked}
+${stepsOf(one, clock)}</div></li>\n`;
+  });
   return section(
     "decisions",
     "Decisions",
-    table(
-      "What the gate did not answer by itself, the newest first",
-      [th("Asked", "w"), th("About"), th("Decided")],
-      rows.shown,
-    ),
+    html`<p class="soft small">What the gate did not answer by itself, the newest first.</p>`,
+    html`<ul class="rows">${rows.shown}</ul>`,
     left(moreQuestions + rows.left, "questions", view.taskId),
   );
 }
@@ -81,10 +84,10 @@ const TONES: Readonly<Record<string, "good" | "bad" | "warn">> = {
 function stepsOf(question: Question, clock: Clock): Html {
   if (question.steps.length === 0)
     return question.open
-      ? tag(`open, waits for ${question.askedOf === "person" ? "a person" : "the Decision Worker"}`, "warn")
-      : html`<span class="soft">no answer</span>`;
-  return html`${question.steps.map(({ at, decision, by, note }, index) => {
-    const who = by === "decider" ? "Decision Worker" : by === "person" ? "a person" : "the supervisor";
-    return html`${index === 0 ? null : html`<br>`}${tag(decision, TONES[decision] ?? "warn")} ${who}, ${timeOf(at, clock)}${note === undefined ? null : html`<br><bdi class="soft">${inline(note, 500)}</bdi>`}`;
+      ? html`<p>${tag("open", "warn")} waits for ${question.askedOf === "person" ? "a person" : "the Decision Worker"}</p>`
+      : html`<p class="soft">No answer.</p>`;
+  return html`${question.steps.map(({ at, decision, by, note }) => {
+    const who = by === "decider" ? "the Decision Worker" : by === "person" ? "a person" : "the supervisor";
+    return html`<p>${tag(decision, TONES[decision] ?? "warn")} by ${who} at ${timeOf(at, clock)}${note === undefined ? null : html`: <bdi>${inline(note, 500)}</bdi>`}</p>\n`;
   })}`;
 }

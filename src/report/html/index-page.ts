@@ -2,6 +2,7 @@
 import { outcomeTone } from "../outcome.ts";
 import { percent, type Totals, type TotalsView } from "../totals.ts";
 import { type Clock, clockIn, count, money, number, stateWords } from "../words.ts";
+import { firstLine } from "./head.ts";
 import { type Html, html, inline } from "./html.ts";
 import { documentOf, type PageOptions } from "./page.ts";
 import { momentOf, section, table, th } from "./parts.ts";
@@ -42,7 +43,7 @@ export class IndexRows {
       recoverable: view.recoverable,
       waits: view.waitsFor !== null,
       reason: view.reason === null ? null : inline(view.reason, 60),
-      goal: inline(view.goal, 140),
+      goal: firstLine(view.goal),
       cwd: inline(view.cwd, 140),
       createdAt: view.createdAt,
       rounds: view.rounds.used,
@@ -115,10 +116,12 @@ function numbers(totals: Totals): Html {
   return section(
     "numbers",
     "Numbers",
-    list("How the tasks stand", "State", totals.byState, stateWords),
-    list("What parked or failed them", "Reason", totals.byReason),
-    list("Verifications that completed tasks needed", "Verifications", totals.roundsToPass),
-    list("Calls asked about or denied, by rule", "Rule", totals.asksByRule),
+    html`<div class="side">${[
+      list("How the tasks stand", "State", totals.byState, stateWords),
+      list("What parked or failed them", "Reason", totals.byReason),
+      list("Verifications that completed tasks needed", "Verifications", totals.roundsToPass),
+      list("Calls asked about or denied, by rule", "Rule", totals.asksByRule),
+    ]}</div>`,
   );
 }
 
@@ -136,12 +139,13 @@ function taskTable(caption: string, rows: readonly IndexRow[], clock: Clock): Ht
       th("Cost", "n"),
     ],
     rows.map((row) => rowHtml(row, clock)),
+    true,
   );
 }
 
 function rowHtml(row: IndexRow, clock: Clock): Html {
   const state = row.recoverable ? "recoverable" : stateWords(row.state);
-  return html`<tr><td class="w">${momentOf(row.createdAt, clock)}</td><td><bdi>${row.goal}</bdi><br><span class="soft"><span class="mono">${row.taskId}</span> <bdi>${row.cwd}</bdi></span></td><td class="w"><span class="tag ${TAGS[outcomeTone(row)]}">${state}</span>${row.reason === null ? null : html`<br><span class="soft">${row.reason}</span>`}</td><td class="n">${row.rounds}</td><td class="n">${row.turns}</td><td class="n">${row.calls}</td><td class="n">${row.denied}</td><td class="n">${row.costUsd === null ? "–" : money(row.costUsd)}</td></tr>
+  return html`<tr><td class="w"><time datetime="${row.createdAt}">${clock.day(row.createdAt)}</time></td><td><bdi>${row.goal}</bdi><br><span class="soft"><span class="mono">${row.taskId}</span> <bdi>${row.cwd}</bdi></span></td><td class="w"><span class="tag ${TAGS[outcomeTone(row)]}">${state}</span>${row.reason === null ? null : html`<br><span class="soft">${row.reason}</span>`}</td><td class="n">${row.rounds}</td><td class="n">${row.turns}</td><td class="n">${row.calls}</td><td class="n">${row.denied}</td><td class="n">${row.costUsd === null ? "–" : money(row.costUsd)}</td></tr>
 `;
 }
 

@@ -8,7 +8,7 @@ import { type Clock, clockIn, count, lengthOf, number } from "../words.ts";
 import { timeAndCost } from "./chart.ts";
 import { changes, verification } from "./evidence.ts";
 import { decisions, gate } from "./gate.ts";
-import { cards, firstLine, goal, goOn, header } from "./head.ts";
+import { cards, firstLine, goOn, header } from "./head.ts";
 import { Html, html, inline } from "./html.ts";
 import { troubles, waits } from "./now.ts";
 import { bar, facts, momentOf, section, table, th } from "./parts.ts";
@@ -55,7 +55,6 @@ export function renderPage(report: Report, options: PageOptions): string {
     html`${header(report, outcome, clock, links)}
 <main id="main" tabindex="-1"><div class="wrap">
 ${cards(report)}
-${goal(report)}
 ${there.map(([, , part]) => part)}
 </div></main>
 ${footer(report, options, clock)}`,

@@ -31,9 +31,9 @@ export function block(text: string, label: string): Html {
     : html`<pre dir="auto">${text}</pre>`;
 }
 
-/** A table that a narrow screen scrolls. */
-export function table(caption: string, heads: readonly Part[], rows: readonly Html[]): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table><caption>${caption}</caption>
+/** A table that a narrow screen scrolls; `wide` takes the whole width. */
+export function table(caption: string, heads: readonly Part[], rows: readonly Html[], wide = false): Html {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">${wide ? html`<table class="wide">` : html`<table>`}<caption>${caption}</caption>
 <thead><tr>${heads}</tr></thead>
 <tbody>${rows}</tbody></table></div>
 `;

@@ -28,6 +28,7 @@ header .wrap{padding-top:1.75rem;padding-bottom:1.5rem}
 .t-wait{color:var(--wait);background:var(--wait-bg)}.t-busy{color:var(--busy);background:var(--busy-bg)}
 h1{font-size:clamp(1.45rem,1.1rem + 1.6vw,2.05rem);line-height:1.2;letter-spacing:-.015em;font-weight:680;margin:.7rem 0 .6rem;text-wrap:balance}
 .headline{font-size:1.075rem;max-width:48rem;margin:.2rem 0;text-wrap:pretty}
+.goal{white-space:pre-wrap;max-width:48rem;margin:.4rem 0 .2rem;padding-left:.9rem;border-left:3px solid var(--line)}.whole{margin:0 0 .5rem}
 .why{max-width:48rem;margin:.7rem 0 0;padding:.55rem .9rem;border-left:3px solid currentColor;border-radius:0 6px 6px 0}
 nav ul{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;list-style:none;margin:0;padding:.8rem 0 .2rem;font-size:.875rem}
 nav a{color:var(--soft);display:inline-block;padding:.15rem 0}
@@ -36,7 +37,7 @@ main{padding-bottom:3rem}
 .cards>div{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.8rem 1rem}
 .cards dt{color:var(--soft);font-size:.8125rem}
 .cards dd{margin:0}.cards dd.big{font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.01em}
-.cards dd.more{color:var(--soft);font-size:.8125rem}
+.cards .good{color:var(--good)}.cards .bad{color:var(--bad)}.cards .warn{color:var(--wait)}.cards dd.more{color:var(--soft);font-size:.8125rem}
 section{background:var(--card);border:1px solid var(--line);border-radius:10px;margin:1rem 0 0;padding:1.15rem 1.25rem 1.25rem}
 h2{font-size:1.125rem;line-height:1.3;font-weight:650;letter-spacing:-.005em;margin:0 0 .75rem}
 h3{font-size:.9375rem;font-weight:650;margin:1.4rem 0 .5rem}
@@ -46,14 +47,15 @@ section>p{margin:.5rem 0}.soft{color:var(--soft)}.small{font-size:.875rem}
 .steps code{background:var(--code);border:1px solid var(--line);border-radius:6px;padding:.28rem .6rem;user-select:all;-webkit-user-select:all;white-space:pre-wrap}
 .steps .in{color:var(--soft);font-size:.8125rem;font-family:inherit}
 .scroll{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-size:.875rem}
+table{border-collapse:collapse;font-size:.875rem;overflow-wrap:break-word}
+.facts,.wide{width:100%}
 caption{text-align:left;color:var(--soft);font-size:.8125rem;padding:0 0 .4rem}
 th,td{text-align:left;vertical-align:top;padding:.4rem .9rem .4rem 0;border-top:1px solid var(--line)}
 thead th{border-top:0;color:var(--soft);font-weight:500;font-size:.8125rem;white-space:nowrap}
 tbody th{font-weight:500}
-td.n,th.n{text-align:right;white-space:nowrap;padding-left:.9rem;padding-right:.4rem}td.w,th.w{white-space:nowrap;overflow-wrap:normal}
+td.n,th.n{text-align:right;white-space:nowrap;padding-left:1.4rem;padding-right:.6rem}td.w,th.w{white-space:nowrap;overflow-wrap:normal}td .tag{white-space:nowrap}
 .facts th{color:var(--soft);font-weight:400;width:13rem}
-.tag{display:inline-block;border-radius:5px;padding:.02em .5em;font-size:.8125rem;font-weight:550;white-space:nowrap;background:var(--faint);color:var(--soft)}
+.tag{display:inline-block;border-radius:5px;padding:.02em .5em;font-size:.8125rem;font-weight:550;max-width:100%;background:var(--faint);color:var(--soft)}
 .tag.good{color:var(--good);background:var(--good-bg)}.tag.bad{color:var(--bad);background:var(--bad-bg)}.tag.warn{color:var(--wait);background:var(--wait-bg)}
 pre{white-space:pre-wrap;background:var(--code);border-radius:6px;padding:.65rem .8rem;margin:.45rem 0;line-height:1.45;max-height:26rem;overflow:auto;tab-size:4}
 details>summary{cursor:pointer;border-radius:4px}
@@ -65,9 +67,12 @@ summary::marker{color:var(--soft)}
 .chapter>summary h3{display:inline;margin:0}
 .chapter>summary .meta{margin:.1rem 0 0 1.1rem;font-size:.8125rem}
 .chapter>.said{margin:.1rem 0 .6rem 1.1rem}
+.rows{list-style:none;margin:0;padding:0;font-size:.9375rem}
+.rows>li{display:grid;grid-template-columns:5.2rem minmax(0,1fr);gap:.1rem .8rem;padding:.55rem 0;border-top:1px solid var(--line)}
+.rows>li:first-child{border-top:0}.rows p{margin:.25rem 0 0;font-size:.875rem}.rows time{color:var(--soft);font-size:.8125rem;padding-top:.15em}.rows p time{padding:0}
 .log{list-style:none;margin:0 0 .8rem 1.1rem;padding:0;font-size:.875rem;border-left:2px solid var(--line)}
 .log>li{padding:.16rem 0 .16rem .8rem}
-.line{display:grid;grid-template-columns:4.6rem minmax(0,1fr) auto;gap:0 .7rem;align-items:baseline}
+.line{display:grid;grid-template-columns:4.6rem minmax(0,1fr) fit-content(14rem);gap:0 .7rem;align-items:baseline}
 .log summary{list-style:none}.log summary::-webkit-details-marker{display:none}
 .log summary .line>.what::after{content:" \\203A";color:var(--soft)}.log details[open]>summary .line>.what::after{content:" \\2304"}
 .log time{color:var(--soft);font-size:.8125rem}
@@ -76,6 +81,7 @@ summary::marker{color:var(--soft)}
 .b-good>.line .what,.b-good>details>summary .what{color:var(--good)}
 .b-bad>.line .what,.b-bad>details>summary .what{color:var(--bad)}
 .b-warn>.line .what,.b-warn>details>summary .what{color:var(--wait)}
+.side{display:flex;flex-wrap:wrap;gap:1.2rem 3.5rem;align-items:flex-start}.side>*{max-width:100%}
 figure{margin:0 0 1.1rem}
 figcaption{font-size:.875rem;color:var(--soft);margin:0 0 .35rem}
 svg{display:block;width:100%}
@@ -95,7 +101,8 @@ footer{color:var(--soft);font-size:.8125rem;padding:0 0 2.5rem}
 .wrap{padding:0 .9rem}section{padding:1rem .9rem}
 .steps li{grid-template-columns:1fr}.facts th{width:auto}
 .facts tr,.facts th,.facts td{display:block;border:0;padding-bottom:0}.facts td{padding-top:0;padding-bottom:.3rem}
-.cards{grid-template-columns:1fr 1fr;gap:.5rem}.cards>div{padding:.6rem .8rem}.cards dd.big{font-size:1.25rem}
+.rows>li{grid-template-columns:1fr}
+.cards{grid-template-columns:1fr 1fr;gap:.5rem}.cards>div:last-child:nth-child(odd){grid-column:1/-1}.cards>div{padding:.6rem .8rem}.cards dd.big{font-size:1.25rem}
 .line{grid-template-columns:1fr auto}.line>time{grid-column:1/-1}.more{margin-left:0}.log,.chapter>.said,.chapter>summary .meta{margin-left:.2rem}
 }
 @media print{

@@ -86,7 +86,7 @@ function entryHtml(entry: Entry, clock: Clock, whole: boolean): Html {
   const line = call === undefined ? plainLine(entry, clock) : callLine(entry, call, clock);
   const more = !whole ? null : call === undefined ? detailOf(entry) : callDetail(call);
   const cut = whole ? null : html` <span class="soft">(details in the log)</span>`;
-  const tone = entry.tone ?? (call?.result?.isError === true ? "warn" : undefined);
+  const { tone } = entry;
   const body =
     more === null
       ? html`${line}${cut}`
@@ -126,7 +126,7 @@ function verdictTag(call: Call): Html {
   if (answer !== undefined)
     return tag(`${answer.decision} by ${answer.by}`, result?.isError === true ? "warn" : "good");
   if (verdict !== "allow") return tag(verdict === "person" ? "asks a person" : "asks", "warn");
-  return result?.isError === true ? tag("error", "warn") : tag("allowed");
+  return result?.isError === true ? tag("error", "warn") : html`<span class="soft small">allowed</span>`;
 }
 
 function callDetail(call: Call): Html {
