@@ -4,6 +4,7 @@
  */
 import type { EscalationReason, Notice } from "./contracts/notice.ts";
 import type { TaskEvent } from "./events.ts";
+import { waitsForPerson } from "./machine/decider.ts";
 import { escalationOf, isShared } from "./machine/hold-reasons.ts";
 import { restsByTheSwitch, stateName, waitsFor } from "./machine/project.ts";
 import { pendingRequests } from "./machine/requests.ts";
@@ -79,7 +80,7 @@ export function callsFor(state: TaskState): Call[] {
   }
   const signOff = openSignOff(state);
   if (signOff !== null) calls.push(asksToSign(taskId, signOff));
-  for (const request of pendingRequests(state)) if (request.askedOf === "person") calls.push(asks(taskId, request));
+  for (const request of pendingRequests(state)) if (waitsForPerson(request)) calls.push(asks(taskId, request));
   if (turn.kind === "waiting" && turn.due - turn.mono >= LONG_SERVICE_WAIT_MS) {
     const minutes = Math.round((turn.due - turn.mono) / 60_000);
     const title = `waits for the model service: ${turn.why}`;

@@ -58,6 +58,7 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "tool.use",
   "tool.result",
   "turn.result",
+  "decision.asked",
   "decision.made",
   "verify.requested",
   "verify.started",

@@ -5,6 +5,7 @@
 import type { TaskEvent } from "./events.ts";
 import { costUsd } from "./machine/budgets.ts";
 import { isTakenOver } from "./machine/control.ts";
+import { decisionIdOf, isAwaited, isOpen, mayDecide, waitsForPerson } from "./machine/decider.ts";
 import { isTerminal, stateName } from "./machine/project.ts";
 import type { TaskState } from "./machine/state.ts";
 import type { Step } from "./machine/step.ts";
@@ -65,9 +66,39 @@ export function violations(before: TaskState, event: TaskEvent, { state: after, 
   )
     broken.push("9: the goal a second time");
   if (sends.length > 1) broken.push("9: two messages at once");
+  broken.push(...decidersViolations(before, event, { state: after, effects }));
   const reported = costUsd(after);
   if (reported !== undefined && costUsd(before) === undefined && event.type !== "turn.result")
     broken.push("10: a cost that nobody reported");
+  return broken;
+}
+
+/** What the decider is asked and what follows from its word (invariants 2 and 4). */
+function decidersViolations(before: TaskState, event: TaskEvent, { state: after, effects }: Step): string[] {
+  const broken: string[] = [];
+  const asks = effects.filter((effect) => effect.kind === "decide");
+  if (asks.length > 1) broken.push("2: two questions to the decider at once");
+  if (asks.length > 0 && !mayDecide(after)) broken.push("2: the decider is asked although it may not decide");
+  const open = Object.values(after.requests).filter((one) => one.askedOf === "decider" && !waitsForPerson(one));
+  if (open.some((one) => one.phase === "pending") && !mayDecide(after))
+    broken.push("2: the decider is still asked about a call although it may not decide");
+  if (isOpen(after) && !mayDecide(after)) broken.push("2: the decider is still asked how to go on although it may not");
+  if (event.type === "gate.verdict" && (event.data.verdict === "person" || event.data.loss === "lost")) {
+    const request = event.data.requestId === undefined ? undefined : after.requests[event.data.requestId];
+    if (request?.question?.decisionId === decisionIdOf(event.seq))
+      broken.push("4: the decider is asked about what only a person may answer");
+  }
+  const answers = effects.filter((effect) => effect.kind === "reply" && effect.requestId !== null);
+  if (event.type === "request.answered" && event.data.by === "decider" && answers.length > 0) {
+    const request = before.requests[event.data.requestId];
+    if (request?.question?.phase !== "asked") broken.push("4: an answer of the decider to what it was not asked");
+    if (!mayDecide(before)) broken.push("2: an answer of the decider although it may not decide");
+  }
+  for (const effect of effects) {
+    if (effect.kind !== "record" || !("by" in effect.event.data) || effect.event.data.by !== "decider") continue;
+    const said = event.type === "decision.made" && isAwaited(before, event.data.decisionId ?? "");
+    if (!said) broken.push(`4: ${effect.event.type} in the name of a decider that was not asked`);
+  }
   return broken;
 }
 

@@ -207,6 +207,20 @@ export function createDecisionWorker(options: DecisionWorkerOptions): DecisionWo
           isBusy = false;
         });
       }),
+    prepare() {
+      queue = queue.then(async () => {
+        if (disposed.signal.aborted || open) return;
+        isBusy = true;
+        try {
+          await openSession(); // why it does not open is said with the first question
+        } catch (error) {
+          note(`The decider's session could not be opened: ${messageOf(error)}`);
+        }
+        isBusy = false;
+        if (disposed.signal.aborted) close();
+      });
+      return queue;
+    },
     cost: () => (isPriceKnown && usd > 0 ? { usd, decisions } : { decisions }),
     dispose() {
       disposed.abort();

@@ -2,7 +2,7 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { lazy } from "./lazy.ts";
 import { type PiPort, type Place, placeOf } from "./pi-port.ts";
-import { deliver, type Instance, portFor } from "./session-binding.ts";
+import { deliver, type Instance, noteModels, portFor } from "./session-binding.ts";
 
 /**
  * Milliseconds that a command may hold the TUI. While a handler runs, the TUI of Pi 0.73.1 drops what is typed and that
@@ -23,6 +23,7 @@ export function registerSupervise(pi: ExtensionAPI, instance: Instance): void {
     },
     handler: async (args, ctx) => {
       const place = placeOf(ctx);
+      noteModels(ctx);
       const port = portFor(instance, ctx);
       const running = run(args, place, port);
       await (port.mode === "tui" ? atMost(TUI_HOLD_MS, running) : running);

@@ -13,7 +13,7 @@ import type {
   DecisionTurn,
 } from "../core/contracts/decision.ts";
 import { failure, type Result } from "../core/result.ts";
-import { type ModelSource, modelAccess } from "./decision-models.ts";
+import { type ModelSource, modelAccess, usableModel } from "./decision-models.ts";
 import { piSessions } from "./sdk.ts";
 
 type PiModel = NonNullable<ExtensionContext["model"]>;
@@ -36,7 +36,35 @@ const NOT_WAITABLE = /quota|billing|credit|payment|spend|insufficient/i;
  */
 export function decisionFactory(ctx: Pick<ExtensionContext, "model" | "modelRegistry">): DecisionSessionFactory {
   const source: ModelSource = { current: ctx.model, registry: ctx.modelRegistry };
-  return { open: (options) => openSession(source, options) };
+  return {
+    open: (options) => openSession(source, options),
+    usable: (model) => {
+      const found = usableModel(source, model);
+      return found.ok ? { ok: true } : found;
+    },
+  };
+}
+
+/** The same for whoever outlives the command that read `ctx`: the models are those that the newest command found. */
+export function lentDecisions(
+  models: () => Pick<ExtensionContext, "model" | "modelRegistry"> | undefined,
+): DecisionSessionFactory {
+  const present = (): Result<{ factory: DecisionSessionFactory }> => {
+    const now = models();
+    return now === undefined
+      ? failure("no-model", "Pi's models are not known yet.")
+      : { ok: true, factory: decisionFactory(now) };
+  };
+  return {
+    async open(options) {
+      const found = present();
+      return found.ok ? found.factory.open(options) : found;
+    },
+    usable(model) {
+      const found = present();
+      return found.ok ? found.factory.usable(model) : found;
+    },
+  };
 }
 
 /** Reasons: `no-model` (none chosen, none of that name, no login), `session` (the file or Pi refused). */

@@ -29,20 +29,26 @@ interface RegisteredProviders {
   getRegisteredNativeProvider?(id: string): unknown;
 }
 
+/** The model that is meant, with a login. Reason: `no-model`. */
+export function usableModel(source: ModelSource, wanted: string | undefined): Result<{ model: PiModel }> {
+  const found = wanted === undefined ? currentModel(source) : namedModel(source, wanted);
+  if (!found.ok) return found;
+  const { model } = found;
+  if (source.registry.hasConfiguredAuth(model)) return found;
+  return failure(
+    "no-model",
+    `Pi has no login for ${model.provider}/${model.id}, so nothing can be decided automatically. Log in with /login, or choose another with --decision-model.`,
+  );
+}
+
 /** `access` goes into `createAgentSession`. Reason: `no-model`. */
 export async function modelAccess(
   source: ModelSource,
   wanted: string | undefined,
 ): Promise<Result<{ model: PiModel; access: object }>> {
-  const found = wanted === undefined ? currentModel(source) : namedModel(source, wanted);
+  const found = usableModel(source, wanted);
   if (!found.ok) return found;
   const { model } = found;
-  if (!source.registry.hasConfiguredAuth(model)) {
-    return failure(
-      "no-model",
-      `Pi has no login for ${model.provider}/${model.id}, so nothing can be decided automatically. Log in with /login, or choose another with --decision-model.`,
-    );
-  }
   const runtimeClass = modelRuntimeClass();
   if (!canCreate(runtimeClass)) return { ok: true, model, access: { modelRegistry: source.registry } };
   return { ok: true, model, access: { modelRuntime: await runtimeFor(runtimeClass, model, source.registry) } };

@@ -2,11 +2,15 @@
  * The seams: what Pi loads only when a command needs it. Cold, Pi's jiti takes about 15 ms a file, so that a start of Pi
  * pays for `index.ts` and the few files that it imports, and for nothing below.
  */
+import type { DecisionSessionFactory } from "../core/contracts/decision.ts";
 import type { Result } from "../core/result.ts";
 import type { Supervisor } from "../supervisor/api.ts";
 
 interface SupervisorRoom {
-  getSupervisor(env?: NodeJS.ProcessEnv, options?: { agentDir?: string }): Promise<Result<{ supervisor: Supervisor }>>;
+  getSupervisor(
+    env?: NodeJS.ProcessEnv,
+    options?: { agentDir?: string; decisions?: DecisionSessionFactory },
+  ): Promise<Result<{ supervisor: Supervisor }>>;
 }
 
 export const lazy = {
@@ -17,5 +21,6 @@ export const lazy = {
   takeover: () => import("./ui/run-in-terminal.ts"),
   signals: () => import("./signals.ts"),
   sdk: () => import("./sdk.ts"),
+  decisions: () => import("./decision-factory.ts"),
   report: () => import("../report/index.ts"),
 } as const;

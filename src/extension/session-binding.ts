@@ -17,7 +17,10 @@ export interface Instance {
 }
 
 /** Another version of this package may have been loaded before a `/reload`: what it left has another shape. */
-const VERSION = 1;
+const VERSION = 2;
+
+/** What is kept of a `ctx`: neither of the two ends with its session (both lines). */
+export type Models = Pick<ExtensionContext, "model" | "modelRegistry">;
 
 export interface Hub {
   readonly version: typeof VERSION;
@@ -33,6 +36,8 @@ export interface Hub {
   view: { dispose(): void } | undefined;
   /** Requests whose dialog a person closed: not opened again by themselves. */
   later: Set<string>;
+  /** Pi's models as the newest command found them: whoever decides has the model that was current then. */
+  models: Models | undefined;
   /** The log that is followed in the present session. */
   follower: { taskId: string; stop(): void } | undefined;
   /** Our signal listeners, while a supervisor is open. */
@@ -65,6 +70,7 @@ export function getHub(): Hub {
     waiting: [],
     view: undefined,
     later: new Set(),
+    models: undefined,
     follower: undefined,
     signals: undefined,
     terminalGiven: false,
@@ -86,6 +92,11 @@ export function bindSession(instance: Instance, ctx: ExtensionContext): void {
   hub.port = openPort(ctx);
   for (const { text, level } of hub.waiting.splice(0)) hub.port.show(text, level);
   if (hub.supervisor !== undefined) showTasks(hub);
+}
+
+/** Reads the present model while the command's `ctx` is fresh. */
+export function noteModels({ model, modelRegistry }: Models): void {
+  getHub().models = { model, modelRegistry };
 }
 
 /** Something was put into the bound session's transcript. */
@@ -150,9 +161,10 @@ export async function openSupervisor(hub: Hub): Promise<Result<{ supervisor: Sup
 }
 
 async function open(): Promise<Result<{ supervisor: Supervisor }>> {
-  const [room, sdk] = await Promise.all([lazy.supervisor(), lazy.sdk()]);
+  const [room, sdk, lent] = await Promise.all([lazy.supervisor(), lazy.sdk(), lazy.decisions()]);
   const agentDir = sdk.piAgentDir();
-  return room.getSupervisor(process.env, agentDir === null ? {} : { agentDir });
+  const decisions = lent.lentDecisions(() => getHub().models);
+  return room.getSupervisor(process.env, { decisions, ...(agentDir === null ? {} : { agentDir }) });
 }
 
 /** The port for a command: the bound session's, or a port of its own for a session that is not the bound one. */

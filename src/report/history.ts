@@ -34,6 +34,8 @@ export interface ReportView {
   rounds: { used: number; failed: number; max: number };
   turns: number;
   costUsd: number | null;
+  budget?: { usd: number; spentUsd: number } | null;
+  decisions?: { used: number; max: number; costUsd: number | null; byOutcome: Record<string, number> } | null;
   verdicts: Record<"allow" | "review" | "person" | "deny", number>;
   asksByRule: Record<string, number>;
   remaining: { kind: string; id: string; detail: string }[];

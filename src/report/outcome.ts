@@ -275,7 +275,10 @@ export function budgetsOf(report: Report): Budget[] {
     line("Failing rounds", view.rounds.failed, limits?.maxRounds),
     line("Turns", view.turns, limits?.maxTurns),
     line("Time", spent, wall, lengthOf),
+    ...(view.decisions ? [line("Decisions", view.decisions.used, view.decisions.max)] : []),
     ...(view.costUsd === null ? [] : [line("Cost", view.costUsd, null, money)]),
+    ...(view.decisions?.costUsd ? [line("Cost of decisions", view.decisions.costUsd, null, money)] : []),
+    ...(view.budget ? [line("Budget", view.budget.spentUsd, view.budget.usd, money)] : []),
   ];
 }
 

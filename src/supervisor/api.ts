@@ -29,8 +29,11 @@ export interface StartInput {
   timeoutMs?: number;
   quietTimeoutMs?: number;
   patienceMs?: number;
-  maxDecisions?: number;
+  /** USD for worker and decider together, an estimate. */
   budgetUsd?: number;
+  maxDecisions?: number;
+  /** `provider/id` of the decider's model. */
+  decisionModel?: string;
   verifyIn?: "clean" | "workspace";
   verifySetup?: string;
   verifyRuns?: number;
@@ -68,6 +71,8 @@ export interface RequestView {
   reason: string;
   loss: "recoverable" | "lost" | null;
   askedOf: "person" | "decider";
+  /** Why the decider passed it on to a person, and its words; null where it did not. */
+  passedOn: { why: string; reason: string } | null;
   since: string;
   deferred: boolean;
 }
@@ -97,6 +102,10 @@ export interface TaskView {
   rounds: { used: number; failed: number; max: number };
   turns: number;
   costUsd: number | null;
+  /** Automatic tasks: questions that the decider answered, how many it may, what they cost (USD, an estimate), by outcome. */
+  decisions: { used: number; max: number; costUsd: number | null; byOutcome: Record<string, number> } | null;
+  /** The task's budget and what is known to be spent of it, worker and decider together (USD, an estimate). */
+  budget: { usd: number; spentUsd: number } | null;
   verdicts: Record<"allow" | "review" | "person" | "deny", number>;
   asksByRule: Record<string, number>;
   lastVerification: { outcome: string; treeId: string; message: string } | null;
@@ -160,6 +169,7 @@ export interface Supervisor {
   defaultTask(): Promise<string | null>;
   sessions(all: boolean): Promise<Result<{ tasks: TaskRow[] }>>;
   send(taskId: string, text: string): Promise<Result<{ promptId: string; queued: boolean }>>;
+  /** What waits for a person; what the decider is asked about stands in the task's `status`. */
   approvals(): Promise<Result<{ requests: RequestView[] }>>;
   approve(requestId: string, note: string | undefined, via: "command" | "dialog"): Promise<Result<{ taskId: string }>>;
   deny(requestId: string, reason: string | undefined, via: "command" | "dialog"): Promise<Result<{ taskId: string }>>;

@@ -37,6 +37,7 @@ export function flagsOf(input: StartInput): Partial<Settings> {
     quietTimeout: input.quietTimeoutMs,
     patience: input.patienceMs,
     review: input.review,
+    decisionModel: input.decisionModel,
     "verify.in": input.verifyIn,
     "verify.setup": input.verifySetup,
     "verify.runs": input.verifyRuns,

@@ -1,4 +1,5 @@
 /** Everything of the outside that the supervisor uses, in one record: the seams of architecture.md and nothing more. */
+import type { DecisionSessionFactory } from "../core/contracts/decision.ts";
 import type { Redactor, RedactorOptions } from "../core/contracts/redaction.ts";
 import type { TransportName, WorkerAdapter, WorkerStartInput } from "../core/contracts/worker.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -23,6 +24,10 @@ export interface SupervisorDeps {
   salt: string;
   /** The logs' system calls. Default: the real ones. */
   logFs?: LogFs;
+  /** Pi's SDK, lent by the extension; absent: nobody decides, every question is a person's. */
+  decisions?: DecisionSessionFactory;
+  /** Milliseconds for one decision. Default: that of the decision room. */
+  decisionTimeoutMs?: number;
   createRedactor(options: RedactorOptions): Redactor;
   createWorker(transport: TransportName, input: WorkerStartInput, deps: WorkerDeps): WorkerAdapter;
 }

@@ -22,6 +22,7 @@ import type { OwnedTask } from "../store/task-store.ts";
 import { resumeCommand, resumeLaunch } from "./acts/resume-command.ts";
 import type { TaskUpdate } from "./api.ts";
 import type { AutomationSwitch } from "./automation-switch.ts";
+import { createDecider, type Decider } from "./decider.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import type { DriverPort, Recorded } from "./effect-port.ts";
 import { faultOf, faultReport, faultReportPath, harmless, verifierFailed } from "./fault.ts";
@@ -85,6 +86,7 @@ export class Driver implements DriverPort {
   exited: WorkerAdapter | null = null;
   state: TaskState;
   readonly policy: PolicyContext;
+  readonly decider: Decider;
   readonly #cwdLock: CwdLock | null;
   readonly #automation: AutomationSwitch;
   /** This process has claimed the task on its log: only then may it record what it sees by itself. */
@@ -133,6 +135,7 @@ export class Driver implements DriverPort {
     });
     this.#gate = createGateKeeper(this, this.policy, facts);
     this.#snapshot = new Snapshot(this);
+    this.decider = createDecider(this);
     takeStopRequest(this.task.paths); // meant for an owner before us
     this.#lookForStop();
   }
@@ -273,6 +276,7 @@ export class Driver implements DriverPort {
 
   async #close(): Promise<void> {
     this.#cancelLook();
+    this.decider.dispose();
     this.#timer?.cancel();
     this.#timer = null;
     await this.#snapshot.close();
@@ -339,6 +343,7 @@ export class Driver implements DriverPort {
       this.#waiting.unshift(faultOf(broken, event));
     this.#stepping = false;
     this.#writeFaultReport(before, event);
+    this.decider.look(state);
     this.#snapshot.changed(before, state);
     this.#onUpdate({ taskId: this.state.taskId, event, before, after: state });
     for (const look of [...this.#watchers]) look();
@@ -369,6 +374,8 @@ export class Driver implements DriverPort {
         return spawnWorker(this, this.#gate, effect);
       case "send":
         return sendPrompt(this, effect);
+      case "decide":
+        return this.decider.decide(effect);
       case "verify":
         return verify(this, effect);
       case "ask-sign-off":

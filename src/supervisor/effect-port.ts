@@ -5,6 +5,7 @@ import type { EventDraft } from "../core/events.ts";
 import type { TaskState } from "../core/machine/state.ts";
 import type { Result } from "../core/result.ts";
 import type { OwnedTask } from "../store/task-store.ts";
+import type { Decider } from "./decider.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import type { RawPayloads } from "./raw.ts";
 import type { TextArtifacts } from "./text-artifacts.ts";
@@ -22,6 +23,7 @@ export interface DriverPort {
   readonly raw: RawPayloads;
   readonly artifacts: TextArtifacts;
   readonly state: TaskState;
+  readonly decider: Decider;
   /** The present worker, from its creation until its exit is recorded. */
   worker: WorkerAdapter | null;
   /** The last one whose exit is recorded, until its tree is proven gone: only its own `stop` sends its guardian home. */
@@ -30,6 +32,8 @@ export interface DriverPort {
   readonly stopSignal: AbortSignal;
   /** Appends the events one after another, steps each, runs the effects. */
   record(...drafts: EventDraft[]): Recorded;
+  /** Resolves when `test` holds (true) or the signal fires (false); looked at after every event. Never rejects. */
+  until(test: (state: TaskState) => boolean, signal: AbortSignal): Promise<boolean>;
   /** Resolves when everything recorded so far is on the disk. */
   synced(): Promise<Result>;
 }

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import type { DecisionSessionFactory } from "../core/contracts/decision.ts";
 import { failure, type Result } from "../core/result.ts";
 import { currentAccount } from "../platform/account.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -28,6 +29,8 @@ const REGISTRY = Symbol.for("pi-claude-supervisor.supervisors");
 export interface SupervisorOptions {
   /** Pi's agent folder, where the person's `supervisor.json` lies. */
   agentDir?: string;
+  /** Pi's SDK for the decider; absent: every question is a person's. */
+  decisions?: DecisionSessionFactory;
 }
 
 /** Reasons: why the state folder can't be used (`wrong-owner`, `wrong-mode`, `symlink`, …). */
@@ -35,7 +38,8 @@ export async function getSupervisor(
   env: Environment = process.env,
   options: SupervisorOptions = {},
 ): Promise<Result<{ supervisor: Supervisor }>> {
-  const deps = supervisorDeps(env, { agentDir: options.agentDir });
+  const { agentDir, decisions } = options;
+  const deps = supervisorDeps(env, { agentDir, ...(decisions === undefined ? {} : { decisions }) });
   if (!deps.ok) return deps;
   const { root } = deps.deps.layout;
   const known = registry().get(root);

@@ -23,10 +23,12 @@ export const LEFTOVER_WAIT_MS = 2 * MINUTE;
 
 /** Reason `bad-limit`: a flag out of its bounds. Files and environment were judged when they were read. */
 export function limitsOf(input: StartInput, settings: Settings): Result<{ limits: TaskSpec["limits"] }> {
-  const { maxRounds, maxTurns, timeoutMs, quietTimeoutMs } = input;
+  const { maxRounds, maxTurns, maxDecisions, budgetUsd, timeoutMs, quietTimeoutMs } = input;
   const bad = [
     count("--max-rounds", maxRounds, 1, 1_000),
     count("--max-turns", maxTurns, 1, 100_000),
+    count("--max-decisions", maxDecisions, 0, 100_000),
+    money("--budget-usd", budgetUsd),
     duration("--timeout", timeoutMs),
     duration("--quiet-timeout", quietTimeoutMs),
   ].find((refused) => refused !== null);
@@ -42,6 +44,8 @@ export function limitsOf(input: StartInput, settings: Settings): Result<{ limits
       wallMs: settings.timeout,
       maxRounds: settings.maxRounds,
       ...(settings.maxTurns === undefined ? {} : { maxTurns: settings.maxTurns }),
+      maxDecisions: settings.maxDecisions,
+      ...(settings.budgetUsd === undefined ? {} : { budgetUsd: settings.budgetUsd }),
     },
   };
 }
@@ -49,6 +53,11 @@ export function limitsOf(input: StartInput, settings: Settings): Result<{ limits
 function count(flag: string, value: number | undefined, least: number, most: number): string | null {
   if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return null;
   return `${flag} must be a whole number from ${least} to ${most}.`;
+}
+
+function money(flag: string, usd: number | undefined): string | null {
+  if (usd === undefined || (Number.isFinite(usd) && usd > 0 && usd <= 1_000_000)) return null;
+  return `${flag} must be an amount of USD above 0, for example 2.50.`;
 }
 
 function duration(flag: string, ms: number | undefined): string | null {

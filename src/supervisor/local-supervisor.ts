@@ -96,7 +96,8 @@ export class LocalSupervisor implements Supervisor {
       const read = readSnapshot(deps.layout, taskId);
       return read.ok ? viewOfStored(read.record).requests : [];
     });
-    return { ok: true as const, requests: [...this.live().flatMap((view) => view.requests), ...stored] };
+    const all = [...this.live().flatMap((view) => view.requests), ...stored];
+    return { ok: true as const, requests: all.filter((one) => one.askedOf === "person" || one.deferred) };
   }
 
   approve(requestId: string, note: string | undefined, via: "command" | "dialog") {

@@ -4,6 +4,9 @@
  */
 const MAX_ENTRIES = 200;
 
+/** The id under which the worker's last words are kept, redacted and bounded, for whoever judges the end of its turn. */
+export const LAST_WORDS = "last-words";
+
 export class RawPayloads {
   readonly #texts = new Map<string, string>();
   readonly #inputs = new Map<string, unknown>();

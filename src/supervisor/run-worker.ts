@@ -70,6 +70,9 @@ export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: Ef
     port.record({ type: "worker.drift", data: { before: state.executable, now: found.executable, message } });
     return;
   }
+  /* History first: what is wrong with it is known before the worker asks anything. */
+  if (resume && spec.mode === "auto") await port.decider.prepare();
+  if (!stillWanted(port, workerId)) return;
   const tmp = await makeTmpDir();
   if (!tmp.ok) return refuse(tmp);
   if (!stillWanted(port, workerId)) return rm(tmp.path, { recursive: true, force: true });

@@ -145,10 +145,12 @@ async function startIn(
   const denied = deniedVerification(deps, { cwd, verify: frozen.spec, ...judgedBy });
   if (denied) return denied;
 
+  const decider = usableDecider(deps, settings);
+  if (!decider.ok && input.decisionModel !== undefined) return decider;
   const found = await findClaude({ configured: claudePath(settings), host: env });
   if (!found.ok) return found;
   const startTree = await treeId(cwd, { hostEnv: env, ...scratchOf(deps) });
-  const { trust, model } = settings;
+  const { trust, model, decisionModel } = settings;
   const findings = repositoryFindings(cwd, trust).map((line) => redactor.text(line));
   const storedGoal = redactor.text(goal);
   const brief = briefOf(file);
@@ -166,6 +168,7 @@ async function startIn(
     limits,
     sessionId: ids.uuid(),
     ...(model === undefined ? {} : { model }),
+    ...(decisionModel === undefined ? {} : { decisionModel }),
     workerEnvNames: [...settings.workerEnv],
     cgroup: settings.cgroup,
     ...(startTree.ok ? { startTree: startTree.id, startHead: headOf(await gitHead(cwd)) } : {}),
@@ -205,6 +208,7 @@ async function startIn(
       ? []
       : [`The task works in ${worktree.path}, on the branch ${worktree.branch}; both stay when it is over.`]),
     ...(found.notice === undefined ? [] : [found.notice]),
+    ...(decider.ok ? [] : [deciderMissing(decider.message)]),
     ...(startTree.ok ? [] : [`The workspace's tree could not be read (${startTree.message})`]),
     ...(trust === "project" ? findings.map((line) => `Loaded from the repository: ${line}`) : []),
   ];
@@ -217,6 +221,16 @@ async function startIn(
     events: made.events as StoredEvent[],
     notices,
   };
+}
+
+/** Whether somebody can decide in an automatic task. Reason: `no-model`. */
+function usableDecider({ decisions }: SupervisorDeps, { mode, decisionModel }: Config["settings"]): Result {
+  if (mode !== "auto") return { ok: true };
+  return decisions?.usable(decisionModel) ?? failure("no-model", "There is no Pi here whose model could decide.");
+}
+
+function deciderMissing(why: string): string {
+  return `${why} The task runs all the same: every open call waits for you, and each result is verified.`;
 }
 
 function headOf(head: Awaited<ReturnType<typeof gitHead>>): { head?: string; branch?: string } {

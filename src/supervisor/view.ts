@@ -2,9 +2,11 @@
 import { dirname } from "node:path";
 import { costUsd } from "../core/machine/budgets.ts";
 import { deadlines } from "../core/machine/deadlines.ts";
+import { DEFAULT_MAX_DECISIONS } from "../core/machine/decider.ts";
 import { isDeferred } from "../core/machine/deferral.ts";
 import { isTerminal, stateName, waitsFor } from "../core/machine/project.ts";
 import { pendingRequests } from "../core/machine/requests.ts";
+import { spentUsd } from "../core/machine/spending.ts";
 import { standing } from "../core/machine/standing.ts";
 import type { RequestState, TaskState } from "../core/machine/state.ts";
 import { openSignOff } from "../core/machine/verification.ts";
@@ -19,7 +21,7 @@ export function stopCommand(taskId: string): string {
 export function viewOf(state: TaskState, logPath: string, mono: number | null): TaskView {
   const name = stateName(state);
   const now = mono ?? state.mono;
-  const { spec, budgets, counters, hold, lastVerification: v } = state;
+  const { spec, budgets, counters, decider, hold, lastVerification: v } = state;
   const tool = Object.values(state.tools)
     .filter((one) => one.allowed)
     .at(-1);
@@ -45,6 +47,17 @@ export function viewOf(state: TaskState, logPath: string, mono: number | null): 
     rounds: { used: budgets.rounds, failed: budgets.failedRounds, max: spec?.limits.maxRounds ?? 0 },
     turns: budgets.turns,
     costUsd: costUsd(state) ?? null,
+    decisions:
+      spec?.mode === "auto"
+        ? {
+            used: decider.decisions,
+            max: spec.limits.maxDecisions ?? DEFAULT_MAX_DECISIONS,
+            costUsd: decider.usd,
+            byOutcome: counters.decisions,
+          }
+        : null,
+    budget:
+      spec?.limits.budgetUsd === undefined ? null : { usd: spec.limits.budgetUsd, spentUsd: spentUsd(state) ?? 0 },
     verdicts: counters.verdicts,
     asksByRule: counters.byRule,
     lastVerification: v ? { outcome: v.outcome, treeId: v.treeId, message: v.message } : null,
@@ -95,13 +108,14 @@ function signOffView(state: TaskState): RequestView | null {
     reason: message,
     loss: null,
     askedOf: "person",
+    passedOn: null,
     since,
     deferred: true,
   };
 }
 
 export function requestView(taskId: string, request: RequestState): RequestView {
-  const { requestId, kind, toolName, toolUseId, input, cwd, rule, reason, loss, askedOf, since } = request;
+  const { requestId, kind, toolName, toolUseId, input, cwd, rule, reason, loss, askedOf, passedOn, since } = request;
   return {
     requestId,
     taskId,
@@ -114,6 +128,7 @@ export function requestView(taskId: string, request: RequestState): RequestView 
     reason,
     loss,
     askedOf,
+    passedOn,
     since,
     deferred: isDeferred(request),
   };

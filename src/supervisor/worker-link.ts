@@ -7,11 +7,13 @@ import { ending, preview } from "./bounds.ts";
 import type { DriverPort } from "./effect-port.ts";
 import type { GateKeeper } from "./gate-keeper.ts";
 import { keyInParts } from "./key-in-parts.ts";
+import { LAST_WORDS } from "./raw.ts";
 
 /** A heartbeat is recorded when nothing else was for this long (ms). */
 const HEARTBEAT_MS = 60_000;
 /** Characters of the last words of a worker. */
 const STDERR_CHARS = 500;
+const LAST_WORDS_CHARS = 12_000;
 
 export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEvent) => void {
   const { redactor } = port;
@@ -123,10 +125,12 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
       }
       case "result": {
         const { type: _type, text, errors, deferred, ...rest } = event;
+        const redacted = redactor.text(text);
+        port.raw.keepText(LAST_WORDS, ending(redacted, LAST_WORDS_CHARS));
         const data = {
           ...rest,
           errors: errors.slice(0, 5).map((error) => preview(redactor.text(error), 500)),
-          ...shown(text),
+          ...shown(text, redacted),
           ...(deferred === undefined
             ? {}
             : { deferred: { toolUseId: deferred.toolUseId, toolName: deferred.toolName } }),

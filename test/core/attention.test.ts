@@ -31,20 +31,20 @@ const table: { what: string; play: () => Play; calls: string[]; next?: RegExp }[
   { what: "a worker at work", play: () => working(), calls: [] },
   {
     what: "a call that waits",
-    play: () => working().feed(review("r1")),
+    play: () => working({ mode: "manual" }).feed(review("r1")),
     calls: ["approval"],
     next: /\/supervise approve r1/,
   },
   {
     what: "two calls that wait",
-    play: () => working().feed(review("r1", "t1"), review("r2", "t2")),
+    play: () => working({ mode: "manual" }).feed(review("r1", "t1"), review("r2", "t2")),
     calls: ["approval", "approval"],
   },
   {
     what: "a question",
     play: () => {
       const asked = review("r1");
-      return working().feed({ ...asked, data: { ...asked.data, kind: "question" } } as EventDraft);
+      return working({ mode: "manual" }).feed({ ...asked, data: { ...asked.data, kind: "question" } } as EventDraft);
     },
     calls: ["question"],
     next: /\/supervise answer r1/,
@@ -69,7 +69,13 @@ const table: { what: string; play: () => Play; calls: string[]; next?: RegExp }[
     next: /\/supervise resume t --fault ungated-call/,
   },
   { what: "a result in manual mode", play: () => working({ mode: "manual" }).feed(result()), calls: ["result"] },
-  { what: "a death in the middle of a turn", play: () => working().feed(exited(1), swept), calls: ["worker-exit"] },
+  {
+    what: "a death in the middle of a turn",
+    play: () => working({ mode: "manual" }).feed(exited(1), swept),
+    calls: ["worker-exit"],
+  },
+  { what: "a call that the decider is asked about", play: () => working().feed(review("r1")), calls: [] },
+  { what: "a death that the decider is asked about", play: () => working().feed(exited(1), swept), calls: [] },
   { what: "an end by the watchdog", play: () => working().feed(stop("watchdog"), proven), calls: ["failed"] },
   { what: "an end by a person", play: () => working().feed(stop("person"), proven), calls: [] },
   {
@@ -156,7 +162,7 @@ describe("a person is called", () => {
   });
 
   test("once for one wait, whatever comes while it lasts, and anew for the next one", () => {
-    const play = working();
+    const play = working({ mode: "manual" });
     const told: Call[] = [];
     const feed = (event: EventDraft): void => {
       const before = play.state;
@@ -182,7 +188,7 @@ describe("a person is called", () => {
   test("once for all tasks where the cause is not the task's own", () => {
     const [auth] = callsFor(working().feed(result({ isError: true, apiErrorStatus: 401 })).state);
     assert.equal(auth?.shared, "auth");
-    const [own] = callsFor(working().feed(review("r1")).state);
+    const [own] = callsFor(working({ mode: "manual" }).feed(review("r1")).state);
     assert.equal(own?.shared, null);
   });
 });

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type { EventDraft, TaskEvent } from "../../src/core/events.ts";
+import type { EventDraft, EventMap, TaskEvent } from "../../src/core/events.ts";
 import { violations } from "../../src/core/invariants.ts";
+import type { Effect } from "../../src/core/machine/effects.ts";
 import { stateName, waitsFor } from "../../src/core/machine/project.ts";
 import { initialState, type TaskState } from "../../src/core/machine/state.ts";
 import { step } from "../../src/core/machine/step.ts";
-import { containment, draft, identity, spec } from "./random-events.ts";
+import { containment, decisions, draft, identity, spec } from "./random-events.ts";
 
 const opening: EventDraft[] = [
   { type: "task.created", data: spec() },
@@ -92,25 +93,82 @@ function round(outcome: "pass" | "fail", treeId: string): EventDraft[] {
   ];
 }
 
+/** A life of open calls: one of each kind is asked about, then Claude dies in the middle of its turn and is there again. */
+const asking: EventDraft[] = [
+  ...life.slice(0, life.findIndex(({ type }) => type === "prompt.written") + 1),
+  ...(["tool", "question", "plan"] as const).flatMap((kind, index) => open(kind, index)),
+  { type: "worker.exited", data: { code: 143, signal: null, exitReason: "unexpected" } },
+  { type: "worker.swept", data: { method: "census", killed: 0, durationMs: 1, proven: true, remaining: [] } },
+  ...life.slice(2, 5),
+  { type: "prompt.intent", data: { promptId: "p2", source: "recover", text: "t", redacted: false } },
+  { type: "prompt.written", data: { promptId: "p2" } },
+  ...open("tool", 3),
+  ...round("pass", "tree2"),
+];
+
+function open(kind: "tool" | "question" | "plan", index: number): EventDraft[] {
+  const toolUseId = `t${index + 1}`;
+  const call = { callId: `c${index + 1}`, toolUseId, requestId: `r${index + 1}`, kind, toolName: "Bash" };
+  const why = { verdict: "review", rule: "r", reason: "x", loss: "recoverable" } as const;
+  const done = { isError: false, wrapped: false, aborted: false, preview: "", chars: 0 };
+  return [
+    { type: "gate.verdict", data: { ...call, ...why, via: "hook", input: {}, cwd: "/workspace" } },
+    { type: "worker.heartbeat", data: {} },
+    { type: "request.replied", data: { requestId: call.requestId, ok: true } },
+    { type: "tool.result", data: { toolUseId, ...done } },
+  ];
+}
+
 /** That life with random events thrown in at random places, cut anywhere. */
-const disturbed = fc
-  .tuple(fc.array(fc.tuple(fc.nat(life.length), draft), { maxLength: 12 }), fc.integer({ min: 3, max: life.length }))
-  .map(([extra, cut]) => {
-    const whole: EventDraft[] = [];
-    life.slice(0, cut).forEach((event, index) => {
-      whole.push(event, ...extra.filter(([at]) => at === index).map(([, d]) => d));
+const disturbed = (life: readonly EventDraft[]) =>
+  fc
+    .tuple(fc.array(fc.tuple(fc.nat(life.length), draft), { maxLength: 12 }), fc.integer({ min: 3, max: life.length }))
+    .map(([extra, cut]) => {
+      const whole: EventDraft[] = [];
+      life.slice(0, cut).forEach((event, index) => {
+        whole.push(event, ...extra.filter(([at]) => at === index).map(([, d]) => d));
+      });
+      return whole;
     });
-    return whole;
-  });
 
 function asEvent(d: EventDraft, seq: number): TaskEvent {
   return { ...d, seq, at: new Date(seq * 1000).toISOString(), mono: seq * 10, taskId: "t" } as TaskEvent;
 }
 
-/** Steps through the drafts; `record` effects are appended at once, as the supervisor does. */
-function run(drafts: readonly EventDraft[]): { state: TaskState; broken: string[] } {
+type Decision = EventMap["decision.made"]["decision"];
+type Question = Extract<Effect, { kind: "decide" }>;
+
+/** What comes of one question to the decider: asked or not, answered or not, and after how many other events. */
+interface Judgement {
+  decision: Decision;
+  asked: boolean;
+  made: boolean;
+  after: number;
+  treeId: string;
+}
+
+const judgement: fc.Arbitrary<Judgement> = fc.record({
+  decision: decisions,
+  asked: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+  made: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+  after: fc.integer({ min: 0, max: 2 }),
+  treeId: fc.constantFrom("tree1", "tree2"),
+});
+const verifies: Judgement = { decision: "verify", asked: true, made: true, after: 0, treeId: "tree1" };
+
+/**
+ * Steps through the drafts; `record` effects are appended at once, as the supervisor does, and questions to the decider
+ * are answered by the judgements, one each; when they are used up, by `verify` at once.
+ */
+function run(
+  drafts: readonly EventDraft[],
+  judgements: readonly Judgement[] = [],
+): { state: TaskState; broken: string[]; seen: Set<string> } {
   let state = initialState("t");
   let seq = 0;
+  const given = [...judgements];
+  const open: { question: Question; judgement: Judgement; left: number }[] = [];
+  const seen = new Set<string>();
   const broken: string[] = [];
   const apply = (d: EventDraft, depth: number) => {
     const event = asEvent(d, ++seq);
@@ -118,10 +176,34 @@ function run(drafts: readonly EventDraft[]): { state: TaskState; broken: string[
     broken.push(...violations(state, event, result).map((text) => `${text} (event ${seq}, ${event.type})`));
     state = result.state;
     assert.ok(depth < 6, `records without end at ${event.type}`);
-    for (const effect of result.effects) if (effect.kind === "record") apply(effect.event, depth + 1);
+    for (const effect of result.effects) {
+      if (effect.kind === "record") apply(effect.event, depth + 1);
+      if (effect.kind === "decide") {
+        const next = given.shift() ?? verifies;
+        open.push({ question: effect, judgement: next, left: next.after });
+      }
+    }
   };
-  for (const d of drafts) apply(d, 0);
-  return { state, broken };
+  const judge = (): void => {
+    for (const entry of open.splice(0)) {
+      if (entry.left > 0) open.push({ ...entry, left: entry.left - 1 });
+      else {
+        const { decisionId, about: kind } = entry.question;
+        const { asked, made, decision, treeId } = entry.judgement;
+        seen.add(`${kind} ${decision}`);
+        if (asked) apply({ type: "decision.asked", data: { decisionId, kind, treeId } }, 0);
+        const answers = decision === "answer" ? { answers: { q: "a" } } : {};
+        const message = decision === "continue" ? { message: "go on" } : {};
+        if (made) apply({ type: "decision.made", data: { decisionId, kind, decision, ...answers, ...message } }, 0);
+      }
+    }
+  };
+  for (const d of drafts) {
+    apply(d, 0);
+    judge();
+    seen.add(stateName(state));
+  }
+  return { state, broken, seen };
 }
 
 describe("the machine under random events", () => {
@@ -137,13 +219,31 @@ describe("the machine under random events", () => {
 
   test("a whole life in random weather breaks no invariant either", () => {
     fc.assert(
-      fc.property(disturbed, (drafts) => {
+      fc.property(disturbed(life), (drafts) => {
         const { broken, state } = run(drafts);
         assert.deepEqual(broken, []);
         assert.ok(stateName(state));
         waitsFor(state);
       }),
       { numRuns: 2000 },
+    );
+  });
+
+  test("a decider of any mind in any weather breaks no invariant", () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(disturbed(asking), fc.array(judgement, { maxLength: 12 }), (drafts, judgements) => {
+        const ran = run(drafts, judgements);
+        assert.deepEqual(ran.broken, []);
+        for (const one of ran.seen) seen.add(one);
+      }),
+      { numRuns: 3000 },
+    );
+    const wanted = ["deciding", "tool approve", "question answer", "plan deny", "turn-end continue", "exit continue"];
+    assert.deepEqual(
+      wanted.filter((one) => !seen.has(one)),
+      [],
+      "the sequences reach what they are about",
     );
   });
 
@@ -158,7 +258,7 @@ describe("the machine under random events", () => {
   test("the sequences reach every kind of state, so that the properties above mean something", () => {
     const seen = new Set<string>();
     const effects = new Set<string>();
-    const drafts = fc.sample(disturbed, { numRuns: 4000, seed: 7 });
+    const drafts = fc.sample(disturbed(life), { numRuns: 4000, seed: 7 });
     for (const sequence of drafts) {
       let state = initialState("t");
       sequence.forEach((d, index) => {
@@ -197,7 +297,7 @@ describe("the machine under random events", () => {
     const givesBack = (d: EventDraft) => d.type === "task.recovering" && d.data.handback !== undefined;
     const within = fc.array(draft, { maxLength: 40 }).map((all) => all.filter((d) => !givesBack(d)));
     fc.assert(
-      fc.property(disturbed, within, (before, weather) => {
+      fc.property(disturbed(life), within, (before, weather) => {
         const opened = run(before).state;
         if (opened.stop.kind !== "none" || opened.ended.kind !== "no") return;
         const taken = [{ type: "takeover.requested", data: { by: "person", sessionId: "s1" } } as const, ...weather];

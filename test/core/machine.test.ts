@@ -159,7 +159,7 @@ describe("a refused login", () => {
 
 describe("exits", () => {
   test("in the middle of a turn fail the task with the code, once everything is proven gone", () => {
-    const play = working().feed(exited(143));
+    const play = working({ mode: "manual" }).feed(exited(143));
     assert.deepEqual(play.kinds(), ["sweep"]);
     assert.notEqual(play.name, "failed");
     play.feed(swept);

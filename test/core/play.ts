@@ -10,6 +10,8 @@ import { containment, executable, identity, spec } from "./random-events.ts";
 export class Play {
   state: TaskState = initialState("t");
   effects: Effect[] = [];
+  /** Each turn's end is judged `verify` at once. */
+  verifies = true;
   #seq = 0;
   mono = 0;
 
@@ -29,6 +31,11 @@ export class Play {
     for (const effect of effects) {
       this.effects.push(effect);
       if (effect.kind === "record") this.#apply(effect.event);
+      if (effect.kind === "decide" && effect.about === "turn-end" && this.verifies) {
+        const { decisionId, about: kind } = effect;
+        this.#apply({ type: "decision.asked", data: { decisionId, kind } });
+        this.#apply({ type: "decision.made", data: { decisionId, kind, decision: "verify", reason: "r" } });
+      }
     }
   }
 
@@ -54,7 +61,8 @@ export class Play {
   }
 
   kinds(): string[] {
-    return this.effects.filter((effect) => effect.kind !== "record").map((effect) => effect.kind);
+    const machines = ["record", ...(this.verifies ? ["decide"] : [])];
+    return this.effects.map(({ kind }) => kind).filter((kind) => !machines.includes(kind));
   }
 }
 

@@ -47,6 +47,8 @@ export function spec(overrides: Partial<EventMap["task.created"]> = {}): EventMa
 
 export const executable = { path: "/c", realPath: "/c", version: "2.1.268", size: 1, sha256: "00" };
 
+export const decisions = fc.constantFrom("approve", "deny", "answer", "continue", "verify", "escalate", "unavailable");
+
 const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
   "owner.claimed": fc.record({
     owner: fc.constant({ ...identity, host: "h" }),
@@ -143,15 +145,23 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
       input: fc.constant({}),
       cwd: fc.constant("/workspace"),
       requestId: maybe(id("r", 4)),
+      loss: maybe(fc.constantFrom("recoverable", "lost")),
+      kind: maybe(fc.constantFrom("tool", "question", "plan")),
       agentId: maybe(fc.constant("a")),
       late,
     })
     .map(strip),
   "gate.incident": fc.record({ fault: fc.constant("ungated-call"), detail: fc.constant("d") }),
+  "decision.asked": fc
+    .record({ decisionId: id("d", 30), kind: fc.constantFrom("tool", "turn-end", "exit"), treeId: maybe(id("tree")) })
+    .map(strip),
+  "decision.made": fc
+    .record({ decisionId: id("d", 30), decision: decisions, message: maybe(fc.constant("m")), late })
+    .map(strip),
   "request.answered": fc.record({
     requestId: id("r", 4),
     decision: fc.constantFrom("approve", "deny", "answer"),
-    by: fc.constant("person" as const),
+    by: fc.constantFrom("person", "person", "decider", "supervisor"),
     via: fc.constant("command" as const),
   }),
   "request.replied": fc.record({ requestId: id("r", 4), ok: fc.boolean() }),

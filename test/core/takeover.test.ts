@@ -98,6 +98,11 @@ class Play {
     for (const effect of effects) {
       this.effects.push(effect);
       if (effect.kind === "record") this.#apply(effect.event);
+      if (effect.kind === "decide" && effect.about === "turn-end") {
+        const { decisionId, about: kind } = effect;
+        this.#apply({ type: "decision.asked", data: { decisionId, kind } });
+        this.#apply({ type: "decision.made", data: { decisionId, kind, decision: "verify", reason: "r" } });
+      }
     }
   }
 

@@ -55,6 +55,7 @@ function scene(t: { after(fn: () => void): void }, more: { timeoutMs?: number } 
       clock,
       onNote: (note) => notes.push(note),
       factory: {
+        usable: () => ({ ok: true }),
         async open(options) {
           opened.push(options);
           const refused = refuse.shift();

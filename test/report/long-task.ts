@@ -198,6 +198,7 @@ export class LogBuilder {
         toolUseId,
         toolName,
         verdict,
+        ...(verdict === "review" ? { loss: "lost" as const } : {}),
         rule,
         reason,
         input,

@@ -10,13 +10,14 @@
  *     await server.close();
  *
  * A list of replies is used up one a request; retries count. When it is used up, or a kind has no script, the model says
- * one harmless sentence and the request is listed in `unscripted`.
+ * one harmless sentence and the request is listed in `unscripted`. A decider without a script has each turn's end verified
+ * and leaves everything else to a person; it is not listed, and neither are side requests.
  *
  * Memory: each request is kept with its conversation, without Claude's tool schemas, about 20 KB and up.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type MessageReply, type Reply, text } from "./model-reply.ts";
+import { type MessageReply, type Reply, text, toolUse } from "./model-reply.ts";
 import { ModelRequest, type RequestKind } from "./model-request.ts";
 import { messageJson, serverSentEvents } from "./model-wire.ts";
 import { within } from "./until.ts";
@@ -28,7 +29,7 @@ export interface ModelServer {
   readonly url: string;
   /** Every request, oldest first. */
   readonly requests: readonly ModelRequest[];
-  /** Requests that no script answered. Claude's side requests are never listed. */
+  /** Requests that no script answered. Claude's side requests and the decider's are never listed. */
   readonly unscripted: readonly ModelRequest[];
   /** What a script function threw. A test that uses one asserts that this is empty; `close()` throws it otherwise. */
   readonly scriptErrors: readonly unknown[];
@@ -69,6 +70,7 @@ export async function startModelServer(): Promise<ModelServer> {
     const reply = await route?.next(request);
     if (reply) return reply;
     if (request.kind === "side") return text("Scripted side answer");
+    if (request.kind === "decider") return leavesItToOthers(request);
     unscripted.push(request);
     return text("Nothing is scripted for this request.");
   }
@@ -203,6 +205,12 @@ export async function startModelServer(): Promise<ModelServer> {
     },
   };
   return api;
+}
+
+/** A decider that no script speaks for: each turn's end is verified, everything else is a person's. */
+function leavesItToOthers(request: ModelRequest): Reply {
+  const isTurnsEnd = request.lastUserText().startsWith("kind: turn-end\n");
+  return toolUse("decide", { decision: isTurnsEnd ? "verify" : "escalate", reason: "Scripted default." });
 }
 
 async function readBody(incoming: IncomingMessage): Promise<string> {

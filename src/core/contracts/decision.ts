@@ -117,6 +117,8 @@ export interface DecisionWorker {
    * when it is its turn. `signal` voids the question at once, also one that waits for its turn.
    */
   ask(question: DecisionQuestion, options: { signal: AbortSignal }): Promise<DecisionOutcome>;
+  /** Opens the kept session, so that what is wrong with it is told now. Never rejects; nothing is asked. */
+  prepare(): Promise<void>;
   cost(): DecisionCost;
   /** Voids what is open and lets go of the session; its file stays. Can be called twice. */
   dispose(): void;
@@ -178,4 +180,6 @@ export interface DecisionSession {
 /** How the extension room lends Pi's SDK to the decision room. Reasons: `no-model`, `session`. */
 export interface DecisionSessionFactory {
   open(options: DecisionSessionOptions): Promise<Result<{ session: DecisionSession }>>;
+  /** Whether Pi has that model (absent: a current one) and a login for it, as far as can be told without asking it. */
+  usable(model?: string): Result;
 }

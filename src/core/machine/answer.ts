@@ -1,11 +1,13 @@
 /** What one event calls for, once: replies, teardowns, records. The state has already moved. */
-import type { TaskEvent } from "../events.ts";
+import type { EventDraft, EventMap, TaskEvent } from "../events.ts";
 import { hasProcess, isTakenOver } from "./control.ts";
 import { deadlines } from "./deadlines.ts";
+import { answersRequest, decisionIdOf, requestAsked } from "./decider.ts";
 import { deferralPlan, isDeferred } from "./deferral.ts";
 import { type Effect, record } from "./effects.ts";
 import { hasLostItsPipe } from "./hold.ts";
 import { denial, denied, toReply } from "./replies.ts";
+import { budgetWarnings } from "./spending.ts";
 import type { TaskState } from "./state.ts";
 import { ranUngated } from "./tools.ts";
 
@@ -44,7 +46,19 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
       const { callId, toolUseId, verdict, reason } = event.data;
       const request = event.data.requestId === undefined ? undefined : after.requests[event.data.requestId];
       if (request?.phase === "answered" && request.answer) {
-        return [{ kind: "reply", callId, toolUseId, requestId: request.requestId, reply: toReply(request.answer) }];
+        return [
+          {
+            kind: "reply",
+            callId,
+            toolUseId,
+            requestId: request.requestId,
+            reply: toReply(request.answer, request.kind),
+          },
+        ];
+      }
+      if (request?.question?.decisionId === decisionIdOf(event.seq)) {
+        const { kind, requestId } = request;
+        return [{ kind: "decide", decisionId: decisionIdOf(event.seq), about: kind, requestId }];
       }
       if (request) return [];
       const allowed = verdict === "allow";
@@ -66,16 +80,21 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
         },
       ];
     }
-    case "turn.result":
+    case "turn.result": {
+      const warnings = budgetWarnings(before, after).map(record);
       return Object.values(after.requests).some(isDeferred) && hasProcess(after)
-        ? [{ kind: "end-worker", why: "deferral", exitMs: EXIT_MS.deferral }]
-        : [];
+        ? [...warnings, { kind: "end-worker", why: "deferral", exitMs: EXIT_MS.deferral }]
+        : warnings;
+    }
+    case "decision.made":
+      return [...follows(before, event.data), ...budgetWarnings(before, after)].map(record);
     case "request.answered": {
       if (before.verification.kind === "signing") return confirmTree(before, after);
       const request = before.requests[event.data.requestId];
       if (request?.phase !== "pending" || request.deferral !== "none") return [];
+      if (event.data.by === "decider" && request.question?.phase !== "asked") return [];
       const { callId, toolUseId, requestId } = request;
-      const reply = toReply(event.data);
+      const reply = toReply(event.data, request.kind);
       const final = reply.decision === "deny" ? denied(after, request.ask ?? undefined, reply.reason ?? "") : reply;
       return [{ kind: "reply", callId, toolUseId, requestId, reply: final }];
     }
@@ -153,6 +172,26 @@ function takeover(before: TaskState, after: TaskState): Effect[] {
     return again ? [] : [...said, { kind: "end-worker", why: "takeover", exitMs: TAKEOVER_EXIT_MS }];
   }
   return after.resources.length > 0 ? [...said, { kind: "sweep" }] : said;
+}
+
+/** What a decision leads to at once; a turn's end that was judged is taken up by `next`. */
+function follows(before: TaskState, data: EventMap["decision.made"]): EventDraft[] {
+  const { about } = before.decider;
+  if (about.kind === "asked" && about.decisionId === data.decisionId) {
+    if (about.about !== "exit" || data.decision !== "continue") return [];
+    const sessionId = before.sessionId ?? before.spec?.sessionId ?? "";
+    const { goalGiven } = before.prompts;
+    return [{ type: "task.recovering", data: { fresh: false, resume: goalGiven, sessionId, by: "decider" } }];
+  }
+  const request = requestAsked(before, data.decisionId);
+  const decision = request?.question?.phase === "asked" ? answersRequest(request, data) : null;
+  if (!request || decision === null) return [];
+  const { requestId } = request;
+  const note = data.reason === undefined ? {} : { note: data.reason };
+  const answers = decision === "answer" && data.answers !== undefined ? { answers: data.answers } : {};
+  return [
+    { type: "request.answered", data: { requestId, decision, by: "decider", via: "decider", ...note, ...answers } },
+  ];
 }
 
 function watchdog(state: TaskState, name: string): Effect[] {

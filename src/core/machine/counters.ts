@@ -17,6 +17,10 @@ export function counters(state: TaskState, event: TaskEvent): TaskState {
     }
     case "gate.incident":
       return to({ incidents: c.incidents + 1 });
+    case "decision.made": {
+      const { decision } = event.data;
+      return to({ decisions: { ...c.decisions, [decision]: (c.decisions[decision] ?? 0) + 1 } });
+    }
     case "worker.protocol-error":
       return to({ protocolErrors: c.protocolErrors + 1 });
     default:

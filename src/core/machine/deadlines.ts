@@ -52,7 +52,9 @@ export function deadlines(state: TaskState): Deadline[] {
     if (t.kind === "settling") put("settle", t.mono, SETTLE_MS, "the turn after background tasks");
   }
   const held = heldRequests(state);
-  if (w.kind === "live" && held.length > 0 && limits.patienceMs !== undefined) {
+  /* What the decider is still asked about would be put off as well: its time is short, and comes first. */
+  const deciding = held.length < pendingRequests(state).filter((request) => request.deferral === "none").length;
+  if (w.kind === "live" && held.length > 0 && !deciding && limits.patienceMs !== undefined) {
     put("patience", Math.min(...held.map((request) => request.mono)), limits.patienceMs, "your answer");
   }
   put("wall", state.budgets.ownerMono - state.budgets.usedMs, limits.wallMs + state.budgets.extraMs, "the task");

@@ -10,7 +10,7 @@ import type { RequestState, TaskState } from "./state.ts";
 export const ASKED_AGAIN = "Another call of yours waits for a person's approval; ask for this one again after it.";
 export const NEEDS_PERSON = "This call needs a person, who is not there; finish without it.";
 
-/** Requests that still hold a call of the present worker open. */
+/** Requests that still hold a call of the present worker open, for a person. */
 export function heldRequests(state: TaskState): RequestState[] {
   return pendingRequests(state).filter((request) => request.deferral === "none" && request.askedOf === "person");
 }
@@ -20,7 +20,7 @@ export function heldRequests(state: TaskState): RequestState[] {
  * after the other, so that the last one may not have been asked about yet: then this one is refused, and that one waits.
  */
 export function deferralPlan(state: TaskState): EventDraft[] {
-  const held = heldRequests(state);
+  const held = pendingRequests(state).filter((request) => request.deferral === "none");
   const ofMain = Object.entries(state.tools).filter(([, tool]) => !tool.nested && !tool.allowed);
   const lastCall = ofMain.at(-1)?.[0];
   return held.map((request): EventDraft => {

@@ -1,4 +1,5 @@
 /** What `step` asks the supervisor to do. Data only; whoever runs an effect reports its outcome as events. */
+import type { DecisionKind } from "../contracts/decision.ts";
 import type { GateReply } from "../contracts/worker.ts";
 import type { EventDraft } from "../events.ts";
 import type { EndWhy, PromptSource, TaskState } from "./state.ts";
@@ -8,6 +9,8 @@ export type Effect =
   /** `promptId` is null where the supervisor makes one; `text` is what the log may hold. */
   | { kind: "send"; source: PromptSource; promptId: string | null; text: string; redacted: boolean; preface?: string }
   | { kind: "reply"; callId: string; toolUseId: string; requestId: string | null; reply: GateReply }
+  /** Put this question to the Decision Worker; `requestId` is set when it is about a waiting call. */
+  | { kind: "decide"; decisionId: string; about: DecisionKind; requestId: string | null }
   | { kind: "verify"; by: "person" | "auto"; round: number }
   /** Record the request by which a person signs the pass. */
   | { kind: "ask-sign-off" }

@@ -10,11 +10,15 @@ export const HOLD_REASONS = {
   "rounds-exhausted": "rounds-exhausted",
   "turns-exhausted": "budget",
   "budget-exhausted": "budget",
+  "budget-usd": "budget",
   "turn-error": "other",
   interrupted: "other",
   /* The verdict needs a look. */
   "sign-off-denied": "sign-off",
   "tree-changed": "verifier",
+  /* The decider. */
+  "decider-escalated": "decider",
+  "decider-unavailable": "decider",
   /* The model service. */
   auth: "auth",
   billing: "billing",
@@ -27,6 +31,7 @@ export const HOLD_REASONS = {
   "text-redacted": "other",
   "needs-person": "approval",
   /* The worker. */
+  "worker-exit": "worker-exit",
   "claude-changed": "other",
   "no-capability": "worker-exit",
 } as const satisfies Record<string, EscalationReason>;

@@ -3,8 +3,10 @@
  * only lifted by its own act.
  */
 import { classifyResult } from "../classify.ts";
-import type { TaskEvent } from "../events.ts";
+import type { EventMap, TaskEvent } from "../events.ts";
+import { decisionsLeft, MAX_RESUMES } from "./decider.ts";
 import { type HoldReason, holdReason } from "./hold-reasons.ts";
+import { isOverBudget, spentUsd } from "./spending.ts";
 import { denialsOf, MAX_EQUAL_DENIALS, MAX_EQUAL_ROUNDS } from "./stall.ts";
 import type { Hold, TaskState } from "./state.ts";
 
@@ -32,6 +34,15 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
           ? state
           : put(`verifier-${event.data.reason ?? "error"}`, event.data.message);
       }
+      const fails = event.data.outcome === "fail" && event.data.by === "auto";
+      if (fails && !roundsUsedUp(state) && state.decider.failed) {
+        const { reason } = state.decider.failed;
+        return put(
+          "decider-unavailable",
+          `The verification did not pass, and the decider could not be asked: ${reason}`,
+        );
+      }
+      if (fails && !roundsUsedUp(state) && isOverBudget(state)) return put("budget-usd", budgetSpent(state));
       if (
         event.data.outcome === "fail" &&
         state.spec?.mode === "auto" &&
@@ -56,6 +67,10 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
       return state.budgets.voidRuns < MAX_VOID_RUNS && state.spec?.mode === "auto" && state.turn.kind === "idle"
         ? state
         : put("tree-changed", "The workspace changed after the verification passed; something still writes to it.");
+    case "decision.made":
+      return decided(state, event.data, put);
+    case "worker.exited":
+      return exitNobodyJudges(state, put);
     case "turn.result": {
       if (state.prompts.quarantined) {
         return put(
@@ -124,6 +139,49 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
     default:
       return state;
   }
+}
+
+/** A question about the conversation that the decider gave to a person, or could not answer. */
+function decided(
+  state: TaskState,
+  data: EventMap["decision.made"],
+  put: (reason: HoldReason, message: string) => TaskState,
+): TaskState {
+  const { about } = state.decider;
+  if (about.kind !== "asked" || about.decisionId !== data.decisionId) return state;
+  const said = data.reason ?? "";
+  const exit = about.about === "exit" ? `${exitSentence(state)} ` : "";
+  if (data.decision === "escalate") return put("decider-escalated", `${exit}The decider leaves this to you: ${said}`);
+  if (about.about === "exit" && data.decision !== "continue")
+    return put("decider-unavailable", `${exit}The decider could not be asked whether to go on: ${said}`);
+  return state;
+}
+
+/** An unexpected exit of an automatic task about which the decider is not asked any more. */
+function exitNobodyJudges(state: TaskState, put: (reason: HoldReason, message: string) => TaskState): TaskState {
+  if (!isUnexpectedExit(state) || state.hold !== null) return state;
+  if (isOverBudget(state)) return put("budget-usd", `${exitSentence(state)} ${budgetSpent(state)}`);
+  if (state.decider.resumes >= MAX_RESUMES)
+    return put("worker-exit", `${exitSentence(state)} It was resumed ${MAX_RESUMES} times already.`);
+  if (decisionsLeft(state) <= 0)
+    return put("worker-exit", `${exitSentence(state)} The decider has no decisions left to resume it.`);
+  return state;
+}
+
+/** An automatic task's worker has ended in the middle of it, by no act of ours and no refusal of the model service. */
+export function isUnexpectedExit({ spec, worker: w, stop, ended }: TaskState): boolean {
+  const parked = w.kind === "gone" && w.why === "unexpected" && w.reason?.startsWith("worker-exit") === true;
+  return parked && spec?.mode === "auto" && stop.kind === "none" && ended.kind === "no";
+}
+
+function exitSentence({ worker: w, taskId }: TaskState): string {
+  const code = w.kind === "gone" ? (w.reason ?? "").slice("worker-exit ".length) : "";
+  const said = w.kind === "gone" && w.message?.trim() ? ` and said: ${w.message.trim()}` : "";
+  return `Claude ended by itself (${code})${said}. \`/supervise recover ${taskId}\` goes on.`;
+}
+
+function budgetSpent(state: TaskState): string {
+  return `About $${(spentUsd(state) ?? 0).toFixed(2)} of the budget of $${state.spec?.limits.budgetUsd} is spent.`;
 }
 
 /** A process-pipe worker takes one message: when it is gone with it, only a person can say what comes next. */

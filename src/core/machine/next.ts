@@ -1,9 +1,10 @@
 /** What the state as a whole wants now: a spawn, a message, a verification, an end. */
 import { evidencePrompt, GO_ON, goalMessage, handbackPrompt, notSigned } from "../prompts.ts";
 import { isAutomatic } from "./automation.ts";
+import { decisionIdOf, isOpen, MAX_RESUMES, mayAsk } from "./decider.ts";
 import { answeredWhileDeferred } from "./deferral.ts";
 import { type Effect, record, type Step } from "./effects.ts";
-import { roundsUsedUp } from "./hold.ts";
+import { isUnexpectedExit, roundsUsedUp } from "./hold.ts";
 import type { TaskState } from "./state.ts";
 import { isActive, openSignOff } from "./verification.ts";
 
@@ -40,8 +41,17 @@ export function next(state: TaskState, effects: Effect[]): Step {
   }
   if (w.kind === "gone" && state.resources.length === 0 && state.hold?.fault !== true) {
     const asked = state.hold !== null && w.reason?.startsWith("worker-exit") === false;
-    if ((w.why === "unexpected" && !asked && openSignOff(state) === null) || w.why === "start-failed")
+    const judged = isUnexpectedExit(state) || openSignOff(state) !== null;
+    if ((w.why === "unexpected" && !asked && !judged) || w.why === "start-failed")
       return { state, effects: [...effects, failed(w)] };
+  }
+  if (isOpen(state)) return { state, effects };
+  const about = wantsDecision(state);
+  if (about !== null) {
+    const decisionId = decisionIdOf(state.seq);
+    const wanted = { kind: "wanted", about, decisionId, treeId: null } as const;
+    const asking: TaskState = { ...state, decider: { ...state.decider, about: wanted } };
+    return { state: asking, effects: [...effects, { kind: "decide", decisionId, about, requestId: null }] };
   }
   if (spec.mode === "auto" && wantsVerification(state)) {
     return { state, effects: [...effects, record({ type: "verify.requested", data: { by: "auto" } })] };
@@ -68,16 +78,30 @@ export function isIdle(state: TaskState): boolean {
   return still && quiet && Object.keys(state.requests).length === 0;
 }
 
-/** An automatic task verifies each good result, once. */
-function wantsVerification(state: TaskState): boolean {
+/** A good result of an automatic task, after which nothing of a person's is waiting. */
+function isTurnsEnd(state: TaskState): boolean {
   if (state.turn.kind !== "idle" || !isAutomatic(state) || !isIdle(state)) return false;
-  if (state.prompts.queue.length > 0 || state.prompts.goOn) return false;
-  const { verification: v } = state;
+  return state.prompts.queue.length === 0 && !state.prompts.goOn;
+}
+
+/** What the decider is to be asked now: about a turn's end once, about an exit unless evidence goes out anyway. */
+function wantsDecision(state: TaskState): "turn-end" | "exit" | null {
+  const { verification: v, decider: d } = state;
+  if (!mayAsk(state) || d.about.kind !== "none") return null;
+  if (isTurnsEnd(state) && v.kind === "none" && state.worker.kind === "live") return "turn-end";
+  const bare = state.resources.length === 0 && v.kind !== "failed";
+  return isUnexpectedExit(state) && bare && d.resumes < MAX_RESUMES ? "exit" : null;
+}
+
+/** An automatic task verifies each good result, once, unless the decider has the worker go on. */
+function wantsVerification(state: TaskState): boolean {
+  const { verification: v, decider: d } = state;
+  if (!isTurnsEnd(state) || d.about.kind === "send") return false;
   return v.kind === "none" || (v.kind === "error" && v.facts.reason === "tree-changed");
 }
 
 interface Message {
-  source: "goal" | "person" | "verifier" | "recover" | "handback";
+  source: "goal" | "person" | "decider" | "verifier" | "recover" | "handback";
   promptId: string | null;
   text: string;
   redacted: boolean;
@@ -105,6 +129,9 @@ function nextMessage(state: TaskState): Message | null {
   if (queued && state.hold?.fault !== true) {
     return { ...queued, source: "person", ...(told === null ? {} : { preface: told }) };
   }
+  const { about } = state.decider;
+  if (automatic && about.kind === "send")
+    return { source: "decider", promptId: null, text: about.message, redacted: false };
   if (automatic && spec.mode === "auto" && v.kind === "failed" && !roundsUsedUp(state)) {
     const text = evidencePrompt(v.facts, spec.limits.maxRounds, state.budgets.failedRounds);
     return { source: "verifier", promptId: null, text, redacted: false };

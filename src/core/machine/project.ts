@@ -1,5 +1,6 @@
 /** The state names that people, `task.json` and outside tests see: a pure projection of the record. */
 import { isTakenOver } from "./control.ts";
+import { isOpen, waitsForPerson } from "./decider.ts";
 import { answeredWhileDeferred } from "./deferral.ts";
 import { isIdle } from "./next.ts";
 import { pendingRequests } from "./requests.ts";
@@ -44,7 +45,7 @@ export function stateName(state: TaskState): StateName {
   if (openSignOff(state) !== null) return "human_required";
   if (answeredWhileDeferred(state)) return "starting";
   const pending = pendingRequests(state);
-  if (pending.some((request) => request.askedOf === "person")) return "human_required";
+  if (pending.some(waitsForPerson)) return "human_required";
   if (pending.length > 0) return "deciding";
   switch (state.worker.kind) {
     case "none":
@@ -61,6 +62,7 @@ export function stateName(state: TaskState): StateName {
 }
 
 function resting(state: TaskState): StateName {
+  if (isOpen(state)) return "deciding";
   if (state.hold !== null || restsByTheSwitch(state)) return "human_required";
   if (state.turn.kind === "idle" && state.spec?.mode === "manual" && state.prompts.queue.length === 0)
     return "human_required";
@@ -79,7 +81,7 @@ export function waitsFor(state: TaskState): WaitsFor {
   if (name !== "human_required") return null;
   if (state.hold?.fault === true) return "person";
   if (openSignOff(state) !== null) return "approval";
-  if (pendingRequests(state).some((request) => request.askedOf === "person")) return "approval";
+  if (pendingRequests(state).some(waitsForPerson)) return "approval";
   if (state.hold !== null || restsByTheSwitch(state)) return "person";
   return "result";
 }

@@ -3,14 +3,17 @@
  * the map when its answer has reached the worker, or when nobody can be answered any more.
  */
 import type { EventMap, TaskEvent } from "../events.ts";
-import type { AskedOf, RequestState, TaskSpec, TaskState } from "./state.ts";
+import { decisionIdOf, mayAsk } from "./decider.ts";
+import type { RequestState, TaskState } from "./state.ts";
 
 const MAX_REMEMBERED_ANSWERS = 100;
+
+type VerdictEvent = Extract<TaskEvent, { type: "gate.verdict" }>;
 
 export function requests(state: TaskState, event: TaskEvent): TaskState {
   switch (event.type) {
     case "gate.verdict": {
-      const request = state.spec ? toRequest(state.spec, event.data, event.at, event.mono) : null;
+      const request = state.spec ? toRequest(state, event) : null;
       if (!request) return state;
       const before = state.requests[request.requestId];
       if (before?.deferral === "deferred" && before.phase === "answered") {
@@ -22,6 +25,7 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
     case "request.answered": {
       const request = state.requests[event.data.requestId];
       if (request?.phase !== "pending") return state;
+      if (event.data.by === "decider" && request.question?.phase !== "asked") return state;
       const answered: RequestState = { ...request, phase: "answered", answer: event.data };
       return {
         ...state,
@@ -29,8 +33,6 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
         answered: remember(state.answered, request.toolUseId, event.data.decision),
       };
     }
-    case "automation.changed":
-      return event.data.to === "off" ? { ...state, requests: askedOfPeople(state.requests) } : state;
     case "request.deferring": {
       const request = state.requests[event.data.requestId];
       if (request?.phase !== "pending" || request.deferral !== "none") return state;
@@ -73,12 +75,8 @@ export function pendingRequests(state: TaskState): RequestState[] {
   return Object.values(state.requests).filter((request) => request.phase === "pending");
 }
 
-/** What waits for the decider waits for a person from now on: its answer would not count any more. */
-function askedOfPeople(requests: TaskState["requests"]): TaskState["requests"] {
-  return Object.fromEntries(Object.entries(requests).map(([id, request]) => [id, { ...request, askedOf: "person" }]));
-}
-
-function toRequest(spec: TaskSpec, data: EventMap["gate.verdict"], at: string, mono: number): RequestState | null {
+function toRequest(state: TaskState, event: VerdictEvent): RequestState | null {
+  const { data, at, mono, seq } = event;
   if (data.requestId === undefined || data.verdict === "allow" || data.verdict === "deny") return null;
   return {
     requestId: data.requestId,
@@ -93,7 +91,8 @@ function toRequest(spec: TaskSpec, data: EventMap["gate.verdict"], at: string, m
     reason: data.reason,
     loss: data.loss ?? null,
     agentId: data.agentId ?? null,
-    askedOf: whoAnswers(spec),
+    ...whoAnswers(state, data, seq),
+    passedOn: null,
     since: at,
     mono,
     phase: "pending",
@@ -102,9 +101,24 @@ function toRequest(spec: TaskSpec, data: EventMap["gate.verdict"], at: string, m
   };
 }
 
-/** Who is asked about a call that the gate does not answer. Until a decider exists it is always the person. */
-function whoAnswers(_spec: TaskSpec): AskedOf {
-  return "person";
+/**
+ * Who is asked about a call that the gate does not answer: the decider about a `review` whose harm could be undone, and
+ * only where it may decide; else a person, who stays the one for a call that was put off for them.
+ */
+function whoAnswers(
+  state: TaskState,
+  data: EventMap["gate.verdict"],
+  seq: number,
+): Pick<RequestState, "askedOf" | "question"> {
+  const before = data.requestId === undefined ? undefined : state.requests[data.requestId];
+  const others = { ...state, requests: without(state.requests, data.requestId) };
+  const undoable = data.verdict === "review" && data.loss !== "lost";
+  if (!undoable || before?.askedOf === "person" || !mayAsk(others)) return { askedOf: "person", question: null };
+  return { askedOf: "decider", question: { decisionId: decisionIdOf(seq), phase: "wanted" } };
+}
+
+function without(requests: TaskState["requests"], requestId: string | undefined): TaskState["requests"] {
+  return Object.fromEntries(Object.entries(requests).filter(([id]) => id !== requestId));
 }
 
 function remember(answers: TaskState["answered"], toolUseId: string, decision: "approve" | "deny" | "answer") {

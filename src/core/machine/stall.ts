@@ -34,6 +34,7 @@ export function stall(state: TaskState, event: TaskEvent): TaskState {
         ? to({ denials: {}, failedTree: null, equalRounds: 0 })
         : state;
     case "task.recovering":
+      if (event.data.by === "decider") return state;
       return to({ denials: {}, failedTree: null, equalRounds: 0 });
     default:
       return state;

@@ -1,4 +1,5 @@
 /** Why a task stands where it stands, for status, lists and notices. */
+import { isOpen, waitsForPerson } from "./decider.ts";
 import { restsByTheSwitch, waitsFor } from "./project.ts";
 import { pendingRequests } from "./requests.ts";
 import type { TaskState } from "./state.ts";
@@ -18,8 +19,15 @@ export function standing(state: TaskState): { why: string | null; reason: string
   const signOff = openSignOff(state);
   if (signOff && hold?.fault !== true) return { why: signOff.message, reason: "sign-off" };
   if (hold) return { why: hold.message, reason: hold.reason };
-  const waiting = pendingRequests(state).find((request) => request.askedOf === "person");
-  if (waiting) return { why: `${waiting.toolName} waits for approval: ${waiting.reason}`, reason: waiting.rule };
+  const waiting = pendingRequests(state).find(waitsForPerson);
+  if (waiting) {
+    const { toolName, reason, rule, passedOn } = waiting;
+    const passed = passedOn === null ? "" : ` The decider passed it on (${passedOn.why}): ${passedOn.reason}`;
+    return { why: `${toolName} waits for approval: ${reason}${passed}`, reason: rule };
+  }
+  const asked = pendingRequests(state)[0];
+  if (asked) return { why: `The decider is asked about ${asked.toolName}.`, reason: null };
+  if (isOpen(state)) return { why: "The decider is asked how to go on.", reason: null };
   if (state.automation.kind === "off" && restsByTheSwitch(state))
     return { why: state.automation.why, reason: "automation-off" };
   if (waitsFor(state) === "result")

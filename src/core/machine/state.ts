@@ -101,6 +101,12 @@ export interface PromptsState {
 export type RequestKind = "tool" | "question" | "plan";
 export type AskedOf = "person" | "decider";
 
+/** The decider's question about a waiting call: wanted, then asked (it stands in the log). */
+export interface CallQuestion {
+  decisionId: string;
+  phase: "wanted" | "asked";
+}
+
 export interface RequestState {
   requestId: string;
   callId: string;
@@ -116,6 +122,10 @@ export interface RequestState {
   loss: "recoverable" | "lost" | null;
   agentId: string | null;
   askedOf: AskedOf;
+  /** Set while the decider is asked. */
+  question: CallQuestion | null;
+  /** Why a person is asked after the decider was: its code or decision, and its words. */
+  passedOn: { why: string; reason: string } | null;
   since: string;
   mono: number;
   phase: "pending" | "answered";
@@ -199,6 +209,33 @@ export interface BudgetState {
   ownerMono: number;
 }
 
+/** What the decider is asked about the conversation as a whole, and what its answers add up to. */
+export interface DeciderState {
+  about:
+    | { kind: "none" }
+    | {
+        kind: "wanted" | "asked";
+        about: "turn-end" | "exit";
+        decisionId: string;
+        /** Tree of the workspace when it was asked; null when not known. */
+        treeId: string | null;
+      }
+    /** This turn's end is judged. */
+    | { kind: "verify" }
+    | { kind: "send"; message: string };
+  /** Questions that the model answered. */
+  decisions: number;
+  /** Their cost (USD, an estimate by Pi's price list); null: no price was known. */
+  usd: number | null;
+  /** Turns' ends in a row that were answered with `continue`, and the tree at the last one. */
+  continues: number;
+  continuedTree: string | null;
+  /** Unexpected exits that were resumed since a person last acted. */
+  resumes: number;
+  /** At this turn's end it gave no valid answer: the verification has to pass, else a person is asked. */
+  failed: { code: string; reason: string } | null;
+}
+
 /** What tells work from repetition. */
 export interface StallState {
   /** Denials of equal asks, by the hash of their normalized form (at most 100). */
@@ -227,6 +264,8 @@ export interface Counters {
   lateEvents: number;
   incidents: number;
   protocolErrors: number;
+  /** What the decider said, by its decision (`unavailable` included). */
+  decisions: Record<string, number>;
 }
 
 /** The person's switch in `supervisor.json`, as it was last seen. */
@@ -280,6 +319,7 @@ export interface TaskState {
   /** SHA-256 of a changed Claude program that a person was asked about. */
   driftSeen: string | null;
   stall: StallState;
+  decider: DeciderState;
   /** Model that Claude reported, null until known. */
   model: string | null;
   sessionId: string | null;
@@ -339,6 +379,7 @@ export function initialState(taskId: string): TaskState {
       lateEvents: 0,
       incidents: 0,
       protocolErrors: 0,
+      decisions: {},
     },
     lastResult: null,
     limitEndsAt: null,
@@ -346,6 +387,15 @@ export function initialState(taskId: string): TaskState {
     executable: null,
     driftSeen: null,
     stall: { denials: {}, failedTree: null, equalRounds: 0 },
+    decider: {
+      about: { kind: "none" },
+      decisions: 0,
+      usd: null,
+      continues: 0,
+      continuedTree: null,
+      resumes: 0,
+      failed: null,
+    },
     model: null,
     sessionId: null,
   };

@@ -3,11 +3,11 @@
  *
  * An event passes the small machines in a fixed order; each reads what the earlier ones already changed:
  *
- *   owner → automation → budgets → stall → tools → stop → ended → verification → requests → prompts → control → worker → turn → hold → counters
+ *   owner → automation → budgets → stall → tools → stop → ended → verification → requests → prompts → control → worker → turn → hold → decider → counters
  *
  * `budgets` and `tools` stand before the machines whose old state they ask for; `ended` stands before `verification`
  * because `completed` needs the verdict that `verification` then closes; `control` stands before `worker`, whose process
- * it asks about. After that `answer` (answer.ts) says what this very event calls for, and `next` (next.ts) what the state as
+ * it asks about; `decider` comes after everything that may take its right to decide away. After that `answer` (answer.ts) says what this very event calls for, and `next` (next.ts) what the state as
  * a whole wants now. Arbitration lives in these three files and nowhere else: a stop wins over everything, a person over
  * automation, a verdict counts only for the present tree.
  */
@@ -18,6 +18,7 @@ import { automation } from "./automation.ts";
 import { budgets, spentMs } from "./budgets.ts";
 import { control } from "./control.ts";
 import { counters } from "./counters.ts";
+import { decider } from "./decider.ts";
 import type { Step } from "./effects.ts";
 import { ended } from "./ended.ts";
 import { hold } from "./hold.ts";
@@ -51,6 +52,7 @@ const MACHINES = [
   worker,
   turn,
   hold,
+  decider,
   counters,
 ];
 

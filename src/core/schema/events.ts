@@ -65,6 +65,9 @@ const Limits = Type.Object({
   patienceMs: Opt(Num),
   maxRounds: Int,
   maxTurns: Opt(Int),
+  /** Questions to the decider, and USD for worker and decider together; absent: 200, and no limit. */
+  maxDecisions: Opt(Int),
+  budgetUsd: Opt(Num),
 });
 const Usage = Type.Object({
   inputTokens: Opt(Num),
@@ -101,6 +104,8 @@ export const eventSchemas = {
     limits: Limits,
     sessionId: Str,
     model: Opt(Str),
+    /** `provider/id` of the decider; absent: Pi's current model. */
+    decisionModel: Opt(Str),
     workerEnvNames: Type.Array(Str),
     cgroup: oneOf("auto", "required", "off"),
     /** Tree id of the workspace at the start; absent when it could not be read. */
@@ -125,6 +130,8 @@ export const eventSchemas = {
     extendMs: Opt(Num),
     /** Set when a person gives a session back that they had taken over. */
     handback: Opt(Type.Object({ promptId: Str, note: Opt(Str), redacted: Bool, turns: Opt(Int) })),
+    /** Absent: a person. */
+    by: Opt(oneOf("person", "decider")),
   }),
   /** A person has read the fault report and wants automation back. */
   "fault.cleared": Type.Object({ fault: Str }),
@@ -232,7 +239,7 @@ export const eventSchemas = {
     requestId: Str,
     decision: oneOf("approve", "deny", "answer"),
     by: oneOf("person", "decider", "supervisor"),
-    via: oneOf("dialog", "command", "policy", "stop"),
+    via: oneOf("dialog", "command", "policy", "stop", "decider"),
     note: Opt(Str),
     answers: Opt(Type.Record(Str, Str)),
   }),
@@ -272,7 +279,32 @@ export const eventSchemas = {
     ...Late,
   }),
 
-  "decision.made": Type.Object({ requestId: Opt(Str), decision: Str, reason: Opt(Str), ...Late }),
+  /** Durable before the question's prompt leaves. `treeId`: the workspace at a turn's end. */
+  "decision.asked": Type.Object({
+    decisionId: Str,
+    kind: oneOf("tool", "question", "plan", "turn-end", "exit"),
+    requestId: Opt(Str),
+    treeId: Opt(Str),
+  }),
+  "decision.made": Type.Object({
+    decisionId: Opt(Str),
+    kind: Opt(oneOf("tool", "question", "plan", "turn-end", "exit")),
+    requestId: Opt(Str),
+    decision: oneOf("approve", "deny", "answer", "continue", "verify", "escalate", "unavailable"),
+    reason: Opt(Str),
+    /** With `unavailable`: what went wrong. */
+    code: Opt(Str),
+    /** With `escalate`: why it is a person's, and what the decider would have said. */
+    category: Opt(oneOf("detail", "architecture", "scope", "risk")),
+    meant: Opt(oneOf("approve", "answer")),
+    answers: Opt(Type.Record(Str, Str)),
+    /** With `continue`: the worker's next message. */
+    message: Opt(Str),
+    /** Estimate by Pi's price list. */
+    usd: Opt(Num),
+    durationMs: Opt(Num),
+    ...Late,
+  }),
 
   "verify.requested": Type.Object({ by: oneOf("person", "auto") }),
   "verify.started": Type.Object({ by: oneOf("person", "auto"), round: Int, where: Str, commands: Type.Array(Str) }),

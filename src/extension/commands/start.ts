@@ -68,6 +68,9 @@ function inputOf({ call, cwd, trustedProject, port }: Scene<"start">): StartInpu
     ...(flags.timeout !== undefined && { timeoutMs: flags.timeout }),
     ...(flags["quiet-timeout"] !== undefined && { quietTimeoutMs: flags["quiet-timeout"] }),
     ...(patience !== undefined && { patienceMs: patience }),
+    ...(flags["budget-usd"] !== undefined && { budgetUsd: flags["budget-usd"] }),
+    ...(flags["max-decisions"] !== undefined && { maxDecisions: flags["max-decisions"] }),
+    ...(flags["decision-model"] !== undefined && { decisionModel: flags["decision-model"] }),
     ...(flags["verify-in"] !== undefined && { verifyIn: flags["verify-in"] }),
     ...(flags["verify-setup"] !== undefined && { verifySetup: flags["verify-setup"] }),
     ...(flags["verify-runs"] !== undefined && { verifyRuns: flags["verify-runs"] }),
@@ -78,7 +81,7 @@ function begun(started: StartAnswer): Answer {
   const { taskId, cwd, mode, stopCommand, notices } = started;
   const how =
     mode === "auto"
-      ? "Results are verified by themselves; you are asked about what the gate does not answer."
+      ? "The decider answers what the gate leaves to judgement, and results are verified; the rest is asked of you."
       : `You answer what the gate does not, and run /supervise verify ${taskId} when a result is there.`;
   const text = [
     `Task ${taskId} has begun in ${safe(cwd)} (${mode}).`,

@@ -38,6 +38,10 @@ export function statusText(task: TaskView, now: number = Date.now()): string {
           `Read it, then: /supervise resume ${task.taskId} --fault ${task.reason}`,
         ]),
     ...(task.automation === "off" ? ["Automation is off (supervisor.json): only what you ask for is done"] : []),
+    ...(task.decisions === null ? [] : [`Decider: ${decisionsText(task.decisions)}`]),
+    ...(task.budget === null
+      ? []
+      : [`Budget: ${money(task.budget.spentUsd)} of ${money(task.budget.usd)} (an estimate, worker and decider)`]),
     ...(task.currentTool === null
       ? []
       : [`Now: ${safe(task.currentTool.toolName)} for ${age(task.currentTool.since, now)}`]),
@@ -49,7 +53,7 @@ export function statusText(task: TaskView, now: number = Date.now()): string {
       "Waiting requests:",
       task.requests.map(
         (request) =>
-          `${request.requestId} ${callLine(request.toolName, request.input, 100)} (${request.rule}, ${age(request.since, now)}${request.deferred ? ", kept over restarts" : ""})`,
+          `${request.requestId} ${callLine(request.toolName, request.input, 100)} (${request.rule}, ${age(request.since, now)}${request.deferred ? ", kept over restarts" : ""}${request.askedOf === "decider" && !request.deferred ? ", the decider is asked" : ""})`,
       ),
     ),
     ...(task.lastVerification === null ? [] : [`Last verification: ${safe(task.lastVerification.message)}`]),
@@ -71,4 +75,11 @@ export function statusText(task: TaskView, now: number = Date.now()): string {
     `Stop: ${task.stopCommand}`,
   ];
   return lines.join("\n");
+}
+
+function decisionsText({ used, max, costUsd, byOutcome }: NonNullable<TaskView["decisions"]>): string {
+  const cost = money(costUsd);
+  const outcomes = Object.entries(byOutcome).map(([outcome, times]) => `${outcome} ${times}`);
+  const parts = [`${used} of ${max} decisions`, ...outcomes, ...(cost === null ? [] : [`about ${cost}`])];
+  return parts.join(", ");
 }

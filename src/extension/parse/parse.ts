@@ -13,7 +13,7 @@ import {
   specOf,
   usageOf,
 } from "./spec.ts";
-import { parseCount, parseDuration } from "./values.ts";
+import { parseAmount, parseCount, parseDuration } from "./values.ts";
 import { splitWords, textOf, type Word } from "./words.ts";
 
 /** One call of one subcommand. */
@@ -180,6 +180,10 @@ function readValue(
     case "count": {
       const read = parseCount(value, spec.min);
       return read.ok ? { ok: true, value: read.count } : read;
+    }
+    case "amount": {
+      const read = parseAmount(value);
+      return read.ok ? { ok: true, value: read.amount } : read;
     }
     case "duration": {
       const read = parseDuration(value);

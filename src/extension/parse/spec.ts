@@ -4,6 +4,7 @@ export type FlagSpec =
   | { kind: "text"; value: string; about: string }
   | { kind: "texts"; value: string; about: string }
   | { kind: "count"; value: "N" | "SEQ"; min: number; about: string }
+  | { kind: "amount"; value: "X"; about: string }
   | { kind: "duration"; value: "D"; about: string }
   | { kind: "choice"; choices: readonly string[]; about: string }
   | { kind: "switch"; about: string };
@@ -66,12 +67,15 @@ export const specs = {
       },
       profile: { kind: "choice", choices: ["strict", "standard", "open"], about: "how much runs without asking" },
       patience: { kind: "duration", value: "D", about: "how long the worker waits for your answer (default 10m)" },
+      "budget-usd": { kind: "amount", value: "X", about: "USD for worker and decider together (an estimate)" },
+      "max-decisions": { kind: "count", value: "N", min: 0, about: "questions to the decider (default 200)" },
+      "decision-model": { kind: "text", value: "M", about: "model that decides (default: Pi's current one)" },
       worktree: { kind: "switch", about: "in a git worktree and on a branch of the task's own" },
       "verify-in": { kind: "choice", choices: ["clean", "workspace"], about: "where the verification runs" },
       "verify-setup": { kind: "text", value: '"<cmd>"', about: "run first in the clean tree" },
       "verify-runs": { kind: "count", value: "N", min: 1, about: "runs of each command; mixed outcomes fail" },
     },
-    later: ["budget-usd", "max-decisions", "decision-model", "review", "no-review"],
+    later: ["review", "no-review"],
   },
   status: { about: "where a task stands and who must act", args: [{ ...task, optional: true }], flags: {} },
   sessions: {
@@ -185,7 +189,7 @@ export const commonFlags = {
 
 type ValueOf<F> = F extends { kind: "texts" }
   ? string[]
-  : F extends { kind: "count" | "duration" }
+  : F extends { kind: "count" | "amount" | "duration" }
     ? number
     : F extends { kind: "choice"; choices: readonly (infer C)[] }
       ? C
@@ -226,6 +230,7 @@ export function flagUsage(flag: string, spec: FlagSpec): string {
     case "texts":
     case "text":
     case "count":
+    case "amount":
     case "duration":
       return `--${flag} ${spec.value}`;
   }

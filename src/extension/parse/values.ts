@@ -1,4 +1,4 @@
-/** Values of flags: durations and whole numbers. */
+/** Values of flags: durations, whole numbers, amounts of money. */
 import { failure, type Result } from "../../core/result.ts";
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
@@ -23,4 +23,12 @@ export function parseCount(text: string, min: number): Result<{ count: number }>
   if (!/^\d{1,7}$/.test(text) || Number(text) < min)
     return failure("bad-value", `"${text}" is no whole number from ${min} to 9999999.`);
   return { ok: true, count: Number(text) };
+}
+
+/** An amount above 0 in USD, with at most four decimals: `5`, `0.25`, `$2.50`. */
+export function parseAmount(text: string): Result<{ amount: number }> {
+  const match = /^\$?(\d{1,7}(?:\.\d{1,4})?)$/.exec(text);
+  const amount = Number(match?.[1] ?? Number.NaN);
+  if (!(amount > 0)) return failure("bad-value", `"${text}" is no amount of USD above 0. Write for example 5 or 2.50.`);
+  return { ok: true, amount };
 }

@@ -1,9 +1,10 @@
 /** Which events a person is told of, and in which words. Pure. */
 import type { EventMap, TaskEvent } from "../../core/events.ts";
 import { isKnown } from "../../core/fold.ts";
+import { waitsForPerson } from "../../core/machine/decider.ts";
 import { stateName, waitsFor } from "../../core/machine/project.ts";
 import { standing } from "../../core/machine/standing.ts";
-import type { TaskState } from "../../core/machine/state.ts";
+import type { RequestState, TaskState } from "../../core/machine/state.ts";
 import { oneLine } from "../../report/inert.ts";
 import type { TaskUpdate } from "../../supervisor/api.ts";
 import type { Level } from "../pi-port.ts";
@@ -20,7 +21,7 @@ export function milestone(update: TaskUpdate): Milestone | null {
   const event = update.event as unknown as TaskEvent;
   if ("late" in event.data && event.data.late === true) return null;
   if (answersACommand(event, after)) return null;
-  const own = ofEvent(taskId, event);
+  const own = ofEvent(taskId, event, after);
   const wait = begunWait(update);
   if (own === null || wait === null) return own ?? wait;
   /* The one notice of an event says both: what happened, and that nothing goes on before somebody acts. */
@@ -59,16 +60,18 @@ function answersACommand(event: TaskEvent, after: TaskState): boolean {
   }
 }
 
-function ofEvent(taskId: string, event: TaskEvent): Milestone | null {
+function ofEvent(taskId: string, event: TaskEvent, after: TaskState): Milestone | null {
   switch (event.type) {
     case "worker.started": {
       const { executable, resume } = event.data;
       return info(`${taskId}: Claude Code ${oneLine(executable.version, 40)} ${resume ? "goes on" : "has started"}.`);
     }
     case "gate.verdict":
-      return event.data.requestId === undefined ? null : asks(taskId, event.data, event.data.requestId);
+      return gated(taskId, event.data, after);
     case "automation.changed":
       return warning(`${taskId}: ${oneLine(event.data.why, 300)}`);
+    case "decision.made":
+      return decided(taskId, event.data, after);
     case "gate.incident":
       return {
         text: `${taskId}: automation is off, ${oneLine(event.data.fault, 60)}. ${oneLine(event.data.detail, 300)} Look: /supervise report ${taskId}`,
@@ -109,9 +112,32 @@ function ofEvent(taskId: string, event: TaskEvent): Milestone | null {
   }
 }
 
-function asks(taskId: string, data: EventMap["gate.verdict"], requestId: string): Milestone {
-  const [first = "", second = ""] = answerCommands({ requestId, kind: data.kind ?? "tool" });
-  return warning(`${taskId} asks (${data.rule}): ${callLine(data.toolName, data.input, 200)}\n${first}  or  ${second}`);
+/** A call that waits for a person; what the decider is asked about is told when it has answered. */
+function gated(taskId: string, data: EventMap["gate.verdict"], after: TaskState): Milestone | null {
+  const { requestId, kind = "tool" } = data;
+  if (requestId === undefined || after.requests[requestId]?.askedOf === "decider") return null;
+  return asks(taskId, { ...data, requestId, kind, passedOn: null });
+}
+
+type Asked = Pick<RequestState, "requestId" | "kind" | "toolName" | "input" | "rule" | "passedOn">;
+
+function asks(taskId: string, request: Asked): Milestone {
+  const { toolName, input, rule, passedOn } = request;
+  const [first = "", second = ""] = answerCommands(request);
+  const why = passedOn === null ? "" : `\nThe decider passed it on: ${oneLine(passedOn.reason, 300)}`;
+  return warning(`${taskId} asks (${rule}): ${callLine(toolName, input, 200)}${why}\n${first}  or  ${second}`);
+}
+
+const DONE = { approve: "approved", deny: "denied", answer: "answered" } as const;
+
+function decided(taskId: string, data: EventMap["decision.made"], after: TaskState): Milestone | null {
+  const { decision, requestId, reason = "" } = data;
+  const request = requestId === undefined ? undefined : after.requests[requestId];
+  const said = oneLine(reason, 300);
+  if (request !== undefined && (decision === "approve" || decision === "deny" || decision === "answer"))
+    return info(`${taskId}: the decider ${DONE[decision]} ${callLine(request.toolName, request.input, 120)}: ${said}`);
+  if (request !== undefined) return waitsForPerson(request) ? asks(taskId, request) : null;
+  return decision === "continue" ? info(`${taskId}: the decider has Claude go on: ${said}`) : null;
 }
 
 /** A pass is told by what follows it at once: completed, or the tree that is another one by now. */
