@@ -1,7 +1,8 @@
-/** Speed of the redactor: `npx tsx scripts/bench-redaction.ts`. Prints MB/s on ordinary text and ms on hostile megabytes, by CPU time. */
+/** Speed of the redactor: MB/s on ordinary text and ms on hostile megabytes, by CPU time. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRedactor } from "../src/redaction/index.ts";
+import type { BenchOptions, Row, Section } from "./bench/measure.ts";
 
 const MEGABYTE = 1_000_000;
 const redactor = createRedactor({ salt: "bench" });
@@ -32,25 +33,9 @@ const prose =
   "everything that races it, and what arrives late is recorded as late. Numbers that were not reported are absent.\n";
 const source = readFileSync(new URL("../src/redaction/scanner.ts", import.meta.url), "utf8");
 const lock = readFileSync(new URL("../package-lock.json", import.meta.url), "utf8");
-const log =
+const logLine =
   "2030-01-01T00:00:00.000Z [info] GET /api/items/42?page=3 200 12.4 ms id=0f8fad5b-d9cb-469f-a165-70867728950e\n";
 const events = `${JSON.stringify({ type: "assistant", message: { id: "msg_01", content: [{ type: "text", text: prose }] } })}\n`;
-
-console.log("ordinary text, MB/s: 1 MB whole | 64 KB whole | 1 MB with ten known values | stream of 4 KB chunks");
-for (const [name, piece] of Object.entries({ prose, source, lock, log, events })) {
-  const text = fill(piece, MEGABYTE);
-  const small = fill(piece, 65_536);
-  const whole = MEGABYTE / 1_000 / best(15, () => redactor.text(text));
-  const output = 65_536 / 1_000 / best(100, () => redactor.text(small));
-  const withKnown = MEGABYTE / 1_000 / best(15, () => knowing.text(text));
-  const streamed = best(10, () => {
-    const stream = redactor.stream();
-    for (let at = 0; at < text.length; at += 4_096) stream.push(text.slice(at, at + 4_096));
-    stream.end();
-  });
-  const numbers = [whole, output, withKnown, MEGABYTE / 1_000 / streamed].map((each) => each.toFixed(0).padStart(5));
-  console.log(`${name.padEnd(8)} ${numbers.join(" | ")}${redactor.hasSecret(text) ? "  (has a secret)" : ""}`);
-}
 
 const letters = randomBytes(MEGABYTE).toString("base64").replace(/[+/=]/g, "").slice(0, MEGABYTE);
 const hostile: Record<string, string> = {
@@ -89,14 +74,49 @@ const hostile: Record<string, string> = {
   markers: fill("[redacted:password:abcdef]", MEGABYTE),
   brackets: fill("password=[redacted:", MEGABYTE),
 };
-console.log("\nhostile megabytes, ms: whole | stream of 997-character chunks");
-for (const [name, text] of Object.entries(hostile)) {
-  const whole = best(3, () => redactor.text(text));
-  const streamed = best(2, () => {
-    const stream = redactor.stream();
-    for (let at = 0; at < text.length; at += 997) stream.push(text.slice(at, at + 997));
-    stream.end();
+export async function run({ quick, log }: BenchOptions): Promise<Section> {
+  const [many, some] = quick ? [3, 1] : [15, 3];
+  log("a megabyte of each kind of text");
+  const rows: Row[] = [];
+  for (const [name, piece] of Object.entries({ prose, source, lock, log: logLine, events })) {
+    const text = fill(piece, MEGABYTE);
+    const rate = (ms: number): number => MEGABYTE / 1_000 / ms;
+    rows.push({ what: `${name}, whole`, value: rate(best(many, () => redactor.text(text))), unit: "MB/s" });
+    rows.push({
+      what: `${name}, with ten known values`,
+      value: rate(best(many, () => knowing.text(text))),
+      unit: "MB/s",
+    });
+    rows.push({
+      what: `${name}, as a stream of 4 KB`,
+      value: rate(best(some, () => streamed(text, 4_096))),
+      unit: "MB/s",
+    });
+  }
+  let slowest = { name: "", ms: 0 };
+  for (const [name, text] of Object.entries(hostile)) {
+    const ms = Math.max(
+      best(some, () => redactor.text(text)),
+      best(some, () => streamed(text, 997)),
+    );
+    if (ms > slowest.ms) slowest = { name, ms };
+  }
+  rows.push({
+    what: `slowest hostile megabyte of ${Object.keys(hostile).length} (${slowest.name})`,
+    value: slowest.ms,
+    unit: "ms",
   });
-  const mark = Math.max(whole, streamed) > 100 ? "  <-- over 100 ms" : "";
-  console.log(`${name.padEnd(22)} ${whole.toFixed(1).padStart(7)} | ${streamed.toFixed(1).padStart(7)}${mark}`);
+  return {
+    title: "The redactor",
+    method:
+      "Least CPU time of several runs on one megabyte. Hostile texts are runs of what looks like the beginning of a secret.",
+    rows,
+    targets: [],
+  };
+}
+
+function streamed(text: string, size: number): void {
+  const stream = redactor.stream();
+  for (let at = 0; at < text.length; at += size) stream.push(text.slice(at, at + size));
+  stream.end();
 }

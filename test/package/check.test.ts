@@ -129,7 +129,13 @@ const BROKEN: readonly (readonly [string, Files, RegExp])[] = [
   ["a late import of it", withFile("src/z.ts", 'const y = await import("left-pad/x");\n'), /nobody installs/],
   ["a token", withFile("docs/x.md", `Use ${token()}.\n`), /looks like a secret/],
   ["a token where forms are shown", withFile("docs/redaction.md", `Use ${token()}.\n`), /looks like a secret/],
+  ["a token in the README", withFile("README.md", `Use ${token()}.\n`), /looks like a secret/],
   ["a private key", withFile("src/k.ts", pem()), /looks like a secret/],
+  [
+    "a password in the sources",
+    withFile("src/k.ts", `const db = { password: "${randomBytes(9).toString("hex")}" };\n`),
+    /secret/,
+  ],
   ["a path of a machine", withFile("docs/x.md", "see /home/builder7/project/x\n"), /somebody's machine/],
   ["a registry's address", withFile("docs/x.json", '{ "resolved": "https://r.example/x.tgz" }'), /registry/],
   ["a source map's name", withFile("src/m.ts", "//# sourceMappingURL=x\n"), /source map/],
@@ -150,6 +156,10 @@ function pem(): string {
 describe("checkPackage", () => {
   test("has nothing to say about a sound package", () => {
     assert.deepEqual(problems(sound()), []);
+  });
+
+  test("lets documents speak of secrets", () => {
+    assert.deepEqual(problems(withFile("docs/x.md", "a token as the secret `NPM_TOKEN`, in the environment\n")), []);
   });
 
   for (const [what, files, said] of BROKEN) {

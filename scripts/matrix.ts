@@ -1,0 +1,180 @@
+/**
+ * `npm run matrix [-- --full] [-- --only=24,12] [-- --write docs/matrix.md]`: a fresh clone of the checked-out commit, set
+ * up and checked under each supported Node and npm, both fetched from npm into a cache folder. A leg is `npm ci`,
+ * `npm run check`, `npm run build`, and the demo (real Pi, real Claude Code) on every line of Pi that runs on that Node;
+ * `--full` adds `npm test`. `--only=NODE[,NPM]` takes the legs that begin so.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cacheFolder } from "../test/support/cache.ts";
+import { isNewEnough } from "../test/support/node22.ts";
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** [Node, npm] as CI has them. npm 12 needs Node 22.22, 24.15 or 26. */
+const LEGS: readonly (readonly [node: string, npm: string])[] = [
+  ["20.17.0", "10"],
+  ["20", "11"],
+  ["22.19.0", "10"],
+  ["22.19.0", "11"],
+  ["24", "11"],
+  ["24", "12"],
+  ["26", "12"],
+];
+
+/** Milliseconds for one step; only the full tests come near it on a busy machine. */
+const STEP_MS = 40 * 60_000;
+
+interface Step {
+  name: string;
+  ok: boolean;
+  seconds: number;
+  /** Last lines of what it printed, when it failed. */
+  tail: string;
+}
+
+interface Leg {
+  node: string;
+  npm: string;
+  steps: Step[];
+  /** SHA-256 of the archive, when it was built. */
+  archive: string | undefined;
+}
+
+const words = process.argv.slice(2);
+const full = words.includes("--full");
+const [onlyNode = "", onlyNpm = ""] = (words.find((word) => word.startsWith("--only=")) ?? "--only=")
+  .slice(7)
+  .split(",");
+const page = words.includes("--write") ? words[words.indexOf("--write") + 1] : undefined;
+const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: ROOT, encoding: "utf8" }).trim();
+
+const legs: Leg[] = [];
+for (const [node, npm] of LEGS)
+  if (node.startsWith(onlyNode) && npm.startsWith(onlyNpm)) legs.push(await runLeg(node, npm));
+const failed = legs.flatMap((leg) => leg.steps.filter((step) => !step.ok).map((step) => ({ leg, step })));
+for (const { leg, step } of failed) console.log(`\n${leg.node}, npm ${leg.npm}, ${step.name}:\n${step.tail}`);
+if (page !== undefined) writeFileSync(resolve(page), pageOf(legs));
+console.log(failed.length === 0 ? "\nall legs passed" : `\n${failed.length} steps failed`);
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+async function runLeg(node: string, npm: string): Promise<Leg> {
+  const work = mkdtempSync(join(tmpdir(), "pcs-matrix-"));
+  try {
+    const bin = toolchain(node, npm, join(work, "bin"));
+    const env = { ...process.env, PATH: [bin, process.env["PATH"]].join(delimiter) };
+    const says = (program: string): string => execFileSync(program, ["--version"], { env, encoding: "utf8" }).trim();
+    const leg: Leg = { node: says("node").slice(1), npm: says("npm"), steps: [], archive: undefined };
+    console.log(`\n# Node ${leg.node}, npm ${leg.npm}`);
+    const clone = join(work, "clone");
+    execFileSync("git", ["clone", "-q", ROOT, clone]);
+    execFileSync("git", ["checkout", "-q", "--detach", commit], { cwd: clone });
+    const commands = [
+      ["ci"],
+      ["run", "check"],
+      ["run", "build"],
+      ["run", "demo", "--", "--pi=0.73.1"],
+      ...(isNewEnough(leg.node) ? [["run", "demo", "--", "--pi=1.6.0"]] : []),
+      ...(full ? [["test"]] : []),
+    ];
+    for (const args of commands) {
+      const step = await run(args, clone, env);
+      leg.steps.push(step);
+      console.log(`${step.ok ? "ok  " : "FAIL"}  ${step.name} (${step.seconds.toFixed(0)} s)`);
+      if (!step.ok && args[0] === "ci") break;
+    }
+    const sums = join(clone, "dist", "SHA256SUMS");
+    if (existsSync(sums)) leg.archive = readFileSync(sums, "utf8").slice(0, 64);
+    return leg;
+  } finally {
+    rmSync(work, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function run(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Step> {
+  const began = performance.now();
+  return new Promise((done) => {
+    const child = spawn("npm", args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: STEP_MS });
+    let tail = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => {
+        tail = (tail + chunk.toString("utf8")).slice(-6_000);
+      });
+    child.once("error", (error) => done({ name: `npm ${args.join(" ")}`, ok: false, seconds: 0, tail: error.message }));
+    child.once("close", (code) => {
+      const name = `npm ${args.join(" ").replace(" -- ", " ")}`;
+      done({ name, ok: code === 0, seconds: (performance.now() - began) / 1_000, tail: code === 0 ? "" : tail });
+    });
+  });
+}
+
+/** A folder for PATH with that Node and that npm. */
+function toolchain(node: string, npm: string, bin: string): string {
+  const nodePackage = fetchPackage(`node-${process.platform}-${process.arch}@${node}`);
+  const npmPackage = fetchPackage(`npm@${npm}`);
+  mkdirSync(bin, { recursive: true });
+  symlinkSync(join(nodePackage, "bin", "node"), join(bin, "node"));
+  for (const name of ["npm", "npx"]) {
+    const cli = join(npmPackage, "bin", `${name}-cli.js`);
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec "${join(bin, "node")}" "${cli}" "$@"\n`, { mode: 0o755 });
+  }
+  return bin;
+}
+
+/** The folder of a package, fetched once: `name@version`. */
+function fetchPackage(spec: string): string {
+  const target = join(cacheFolder(), "matrix", spec);
+  if (!existsSync(target)) {
+    const work = mkdtempSync(join(cacheFolder(), "matrix-fetch-"));
+    writeFileSync(join(work, "package.json"), '{"private":true}\n');
+    execFileSync(
+      "npm",
+      ["install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--silent", spec],
+      { cwd: work },
+    );
+    mkdirSync(dirname(target), { recursive: true });
+    renameSync(join(work, "node_modules", spec.slice(0, spec.lastIndexOf("@"))), target);
+    rmSync(work, { recursive: true, force: true });
+  }
+  return target;
+}
+
+function pageOf(ran: readonly Leg[]): string {
+  const columns = [...new Set(ran.flatMap((leg) => leg.steps.map((step) => step.name)))];
+  const cell = (leg: Leg, name: string): string => {
+    const step = leg.steps.find((one) => one.name === name);
+    if (step === undefined) return "–";
+    return step.ok ? `ok, ${step.seconds.toFixed(0)} s` : "**failed**";
+  };
+  const archives = new Map<string, string[]>();
+  for (const leg of ran)
+    if (leg.archive) archives.set(leg.archive, [...(archives.get(leg.archive) ?? []), `${leg.node} / ${leg.npm}`]);
+  return `# Node and npm
+
+After reading this page you know under which versions of Node and npm this project was set up, checked, built and run, and how to do that yourself.
+
+Written by \`npm run matrix -- --write docs/matrix.md\` on ${new Date().toISOString().slice(0, 10)}, ${process.platform} ${process.arch}, commit \`${commit.slice(0, 12)}\`. Each row is a fresh clone under a Node and an npm from the npm registry. The demo is the whole loop: the real Pi, the real Claude Code, a scripted model. Pi 1.6.0 needs Node 22.19 ("–": it does not run there). npm 12 needs Node 22.22, 24.15 or 26. Seconds are of a machine that did other work at the same time; they are no benchmark. \`--full\` adds \`npm test\`${full ? ", as here" : "; CI runs that under each of these"}.
+
+| Node | npm | ${columns.map((name) => `\`${name}\``).join(" | ")} |
+|---|---|${columns.map(() => "---|").join("")}
+${ran.map((leg) => `| ${leg.node} | ${leg.npm} | ${columns.map((name) => cell(leg, name)).join(" | ")} |`).join("\n")}
+
+The archive is the same for one toolchain; another npm names itself in the bill of materials, another Node brings another zlib.
+
+| SHA-256 of the archive | Built by Node / npm |
+|---|---|
+${[...archives].map(([sha, by]) => `| \`${sha.slice(0, 16)}…\` | ${by.join(", ")} |`).join("\n")}
+`;
+}
