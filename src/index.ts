@@ -5,10 +5,12 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { registerSupervise } from "./extension/command.ts";
 import { bindSession, type Instance, leaveSession, noteTranscript } from "./extension/session-binding.ts";
+import { registerTools } from "./extension/tools.ts";
 
 export default function superviseClaude(pi: ExtensionAPI): void {
   const instance: Instance = { startedAt: Date.now() };
   registerSupervise(pi, instance);
+  registerTools(pi);
   pi.on("session_start", (_event, ctx) => bindSession(instance, ctx));
   pi.on("message_start", () => noteTranscript(instance));
   pi.on("session_shutdown", (event) => leaveSession(instance, event.reason));

@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, test } from "node:test";
+import { afterEach, beforeEach, describe, mock, test } from "node:test";
+import { lazy } from "../../src/extension/lazy.ts";
 import { commandNames } from "../../src/extension/parse/spec.ts";
 import { openPort } from "../../src/extension/pi-port.ts";
 import { runCommand } from "../../src/extension/run.ts";
 import type { Supervisor } from "../../src/supervisor/api.ts";
+import { realHost } from "../../src/supervisor/doctor/index.ts";
 import { until } from "../support/until.ts";
 import { type FakeMode, type FakeSession, fakeSession } from "./support/fake-pi.ts";
 import { type FakeSupervisor, fakeSupervisor, hubWith, requestView, taskView } from "./support/fake-supervisor.ts";
@@ -19,10 +21,17 @@ interface Ran {
 }
 
 const before = process.exitCode;
+/** A machine without a fault but one warning; real ones are in test/supervisor/doctor.test.ts. */
+const findings = [
+  { check: "node", level: "ok" as const, found: "Node 20.20.2.", fix: null },
+  { check: "cgroup", level: "warning" as const, found: "No cgroup v2 is mounted.", fix: "Start Pi with systemd-run." },
+];
 beforeEach(() => {
+  mock.method(lazy, "doctor", async () => ({ realHost, diagnose: async () => findings }));
   process.exitCode = undefined;
 });
 afterEach(() => {
+  mock.restoreAll();
   process.exitCode = before;
   hubWith(undefined);
 });
@@ -100,6 +109,7 @@ const GOOD: [input: string, fields: Record<string, unknown>][] = [
   ["report --all", { command: "report", tasks: 1, costUsd: 0.12 }],
   ['policy check "git push"', { command: "policy", verdict: "person", rule: "bash.git.push" }],
   ["policy show", { command: "policy", profile: "standard" }],
+  ["doctor", { command: "doctor", healthy: true, errors: 0, warnings: 1 }],
   ["help", { command: "help" }],
   ["help start", { command: "help", topic: "start" }],
 ];
@@ -126,7 +136,7 @@ for (const mode of ["tui", "rpc", "json", "print"] as const) {
         const supervisor = fakeSupervisor();
         const ran = await run(input, mode, supervisor);
         const shown = [...ran.session.notices.map((notice) => notice.text), ...ran.errorOut];
-        const running = mode === "tui" && input.startsWith("verify") ? 1 : 0;
+        const running = mode === "tui" && /^(verify|takeover|doctor)/.test(input) ? 1 : 0;
         assert.equal(shown.length, 1 + running);
         assert.ok(!shown.at(-1)?.startsWith("{") && (shown.at(-1)?.length ?? 0) > 10);
       });

@@ -5,9 +5,9 @@ import type { CommandName } from "../parse/spec.ts";
 
 type Run = (scene: Scene, supervisor: Supervisor | undefined) => Promise<Answer | BadAnswer>;
 
-/** `help` works where the state directory does not. */
+/** `help` and `doctor` work where the state directory does not. */
 export function needsSupervisor(name: CommandName): boolean {
-  return name !== "help";
+  return name !== "help" && name !== "doctor";
 }
 
 export const commands: Readonly<Record<CommandName, () => Promise<Run>>> = {
@@ -32,6 +32,7 @@ export const commands: Readonly<Record<CommandName, () => Promise<Run>>> = {
   replay: async () => withSupervisor((await import("./replay.ts")).replay),
   report: async () => withSupervisor((await import("./report.ts")).report),
   policy: async () => withSupervisor((await import("./policy.ts")).policy),
+  doctor: async () => plain((await import("./doctor.ts")).doctor),
   help: async () => plain((await import("./help.ts")).help),
 };
 

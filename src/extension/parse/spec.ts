@@ -168,6 +168,7 @@ export const specs = {
     rest: { name: '"<command>"', optional: true },
     flags: { cwd: { kind: "text", value: "DIR", about: "judged as if run there (default: Pi's)" } },
   },
+  doctor: { about: "what this machine lacks for a good start, and how to mend it", args: [], flags: {} },
   help: {
     about: "all commands, or one of them",
     args: [{ name: "command", kind: "command", optional: true }],
@@ -180,7 +181,7 @@ export type CommandName = keyof typeof specs;
 export const commandNames = Object.keys(specs) as CommandName[];
 
 /** Subcommands that belong to the plan and are refused until they are built. */
-export const laterCommands: readonly string[] = ["doctor", "estop"];
+export const laterCommands: readonly string[] = ["estop"];
 
 /** Flags that every subcommand takes. */
 export const commonFlags = {

@@ -94,8 +94,17 @@ export function fakeSession(
 
 type Handler = (event: never, ctx: never) => unknown;
 
+/** What a registered tool has, as far as tests use it. */
+export interface FakeTool {
+  name: string;
+  description: string;
+  parameters: { type?: string; properties?: Record<string, unknown> };
+  execute(id: string, params: object): Promise<{ content: { type: string; text: string }[] }>;
+}
+
 export interface FakePi {
   api: ExtensionAPI;
+  tools: ReadonlyMap<string, FakeTool>;
   command(args: string, session: FakeSession): Promise<void>;
   complete(prefix: string): Promise<{ value: string; label: string }[] | null>;
   emit(type: string, event: object, session: FakeSession): Promise<void>;
@@ -104,10 +113,14 @@ export interface FakePi {
 /** One extension instance: what the factory registers. */
 export function fakePi(factory: (pi: ExtensionAPI) => void): FakePi {
   const handlers = new Map<string, Handler[]>();
+  const tools = new Map<string, FakeTool>();
   let command: Parameters<ExtensionAPI["registerCommand"]>[1] | undefined;
   const api = {
     registerCommand(_name: string, options: Parameters<ExtensionAPI["registerCommand"]>[1]) {
       command = options;
+    },
+    registerTool(tool: FakeTool) {
+      tools.set(tool.name, tool);
     },
     on(type: string, handler: Handler) {
       handlers.set(type, [...(handlers.get(type) ?? []), handler]);
@@ -116,6 +129,7 @@ export function fakePi(factory: (pi: ExtensionAPI) => void): FakePi {
   factory(api);
   return {
     api,
+    tools,
     command: async (args, session) => command?.handler(args, session.ctx),
     complete: async (prefix) => (await command?.getArgumentCompletions?.(prefix)) ?? null,
     async emit(type, event, session) {
