@@ -18,6 +18,7 @@ export const lazy = {
   run: () => import("./run.ts"),
   completions: () => import("./completions.ts"),
   view: () => import("./ui/task-ui.ts"),
+  reportText: () => import("./commands/report.ts"),
   toolAnswers: () => import("./tool-answers.ts"),
   doctor: () => import("../supervisor/doctor/index.ts"),
   takeover: () => import("./ui/run-in-terminal.ts"),

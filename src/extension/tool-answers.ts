@@ -21,7 +21,10 @@ export async function answerTool(
   const { supervisor } = opened;
   const id = taskId ?? (await supervisor.defaultTask());
   if (id === null) return "There is no supervised task yet. The user starts one with /supervise start.";
-  const text = name === "supervise_status" ? await statusText(supervisor, id) : await reportText(supervisor, id);
+  const text =
+    name === "supervise_status"
+      ? await statusText(supervisor, id)
+      : await (await lazy.reportText()).reportText(supervisor, id);
   return text.ok ? asData(text.text) : text.message;
 }
 
@@ -64,13 +67,6 @@ function taskLines(task: TaskView): string[] {
       ? []
       : [`Last verification: ${task.lastVerification.outcome}, ${oneLine(task.lastVerification.message, 300)}`]),
   ];
-}
-
-async function reportText(supervisor: Supervisor, taskId: string) {
-  const history = await supervisor.history(taskId);
-  if (!history.ok) return history;
-  const { renderText } = await lazy.report();
-  return { ok: true as const, text: renderText(history) };
 }
 
 function asData(text: string): string {

@@ -26,17 +26,16 @@ export const report: Command<"report"> = async (scene, supervisor) => {
 };
 
 async function one(scene: Scene<"report">, supervisor: Supervisor, taskId: string): Promise<Answer | BadAnswer> {
-  const { renderText, renderPage, GENERATOR } = await lazy.report();
+  const { renderPage, GENERATOR } = await lazy.report();
+  const { html } = scene.call.flags;
+  if (html === undefined) {
+    const told = await reportText(supervisor, taskId);
+    return told.ok ? { ok: true, fields: { taskId, report: told.text }, text: told.text } : told;
+  }
   const collected = await collect(supervisor, taskId);
   if (!collected.ok) return collected;
   const { told } = collected;
   const zone = localZone();
-  const { html } = scene.call.flags;
-  if (html === undefined) {
-    // Taking hidden characters out can join what they had split.
-    const text = createRedactor({ salt: randomBytes(16).toString("hex") }).text(renderText(told, { zone }));
-    return { ok: true, fields: { taskId, report: text }, text };
-  }
   const file = resolve(scene.cwd, html);
   const written = writeReport(file, renderPage(told, { zone, now: new Date().toISOString() }), GENERATOR);
   if (!written.ok) return written;
@@ -44,6 +43,19 @@ async function one(scene: Scene<"report">, supervisor: Supervisor, taskId: strin
     ? " It stands in the folder of a task that goes on: the next verification sees it as a change."
     : "";
   return { ok: true, fields: { taskId, file }, text: `The report of ${taskId} stands in ${safe(file)}.${inside}` };
+}
+
+/** The report of one task as text, for people and for Pi's own model. */
+export async function reportText(
+  supervisor: Supervisor,
+  taskId: string,
+): Promise<{ ok: true; text: string } | BadAnswer> {
+  const { renderText } = await lazy.report();
+  const collected = await collect(supervisor, taskId);
+  if (!collected.ok) return collected;
+  // Taking hidden characters out can join what they had split.
+  const redactor = createRedactor({ salt: randomBytes(16).toString("hex") });
+  return { ok: true, text: redactor.text(renderText(collected.told, { zone: localZone() })) };
 }
 
 async function collect(supervisor: Supervisor, taskId: string): Promise<{ ok: true; told: Report } | BadAnswer> {

@@ -18,6 +18,8 @@ export interface FakeSession {
   statuses: (string | undefined)[];
   widgets: Map<string, string[] | undefined>;
   widgetCalls: number;
+  /** What was done to Pi's screen: stop, start, render. */
+  screen: string[];
   dialogs: FakeDialog[];
   /** Touches after the session became stale. */
   staleTouches: number;
@@ -37,6 +39,7 @@ export function fakeSession(
     statuses: [],
     widgets: new Map(),
     widgetCalls: 0,
+    screen: [],
     dialogs: [],
     staleTouches: 0,
     invalidate() {
@@ -52,6 +55,12 @@ export function fakeSession(
       session.widgetCalls++;
     },
     getAllThemes: () => (mode === "tui" ? [{ name: "dark", path: undefined }] : []),
+    custom: (make: (screen: object, theme: object, keys: object, done: (result: unknown) => void) => unknown) =>
+      new Promise((resolve) => {
+        if (mode !== "tui") return resolve(undefined);
+        const note = (what: string) => () => session.screen.push(what);
+        make({ stop: note("stop"), start: note("start"), requestRender: note("render") }, {}, {}, resolve);
+      }),
     select: (title: string, choices: string[], opts?: { signal?: AbortSignal }) =>
       dialog("select", title, choices, opts?.signal),
     input: (title: string, _hint?: string, opts?: { signal?: AbortSignal }) => dialog("input", title, [], opts?.signal),
