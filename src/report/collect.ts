@@ -7,7 +7,7 @@ import { foldOne, isKnown } from "../core/fold.ts";
 import { costUsd } from "../core/machine/budgets.ts";
 import { initialState, type TaskState } from "../core/machine/state.ts";
 import { cut } from "../core/text.ts";
-import { bounded, inputText, isRecord, subjectOf } from "./call.ts";
+import { bounded, inputText, subjectOf } from "./call.ts";
 import { Chapters } from "./chapters.ts";
 import { Clockwork } from "./clockwork.ts";
 import type { ReportView } from "./history.ts";
@@ -25,6 +25,7 @@ import type {
 } from "./model.ts";
 import { tell } from "./tell.ts";
 import { tokensOf, UsageLine } from "./usage.ts";
+import { number } from "./words.ts";
 
 const MAX_REFUSALS = 300;
 const MAX_QUESTIONS = 300;
@@ -123,6 +124,9 @@ export class Collector {
       case "turn.result":
         this.#turnOver(at, event.data);
         break;
+      case "signoff.requested":
+        this.#signOff(seq, at, event.data);
+        break;
       case "verify.finished":
         this.#round(seq, at, event.data);
         break;
@@ -186,6 +190,14 @@ export class Collector {
     };
     this.#questions.add(question);
     remember(this.#asked, requestId, { question, call });
+  }
+
+  #signOff(seq: number, at: string, data: EventMap["signoff.requested"]): void {
+    const { requestId, round, treeId } = data;
+    const what = `Sign-off of round ${round}, tree ${cut(treeId, 80)}`;
+    const question: Question = { seq, at, requestId, what, rule: data.why, askedOf: "person", steps: [], open: false };
+    this.#questions.add(question);
+    remember(this.#asked, requestId, { question, call: null });
   }
 
   #answered(seq: number, at: string, data: EventMap["request.answered"]): void {
@@ -292,7 +304,7 @@ export class Collector {
     };
     this.#rounds.add({ seq, at, facts });
     const files = filesOf(data);
-    if (files !== null) this.#changes = { ...files, round: data.round };
+    if (files !== null) this.#changes = files;
   }
 
   #refuse(refusal: Refusal): void {
@@ -347,30 +359,26 @@ function tokensOfUsage(usage: NonNullable<EventMap["turn.result"]["usage"]>): nu
   });
 }
 
-/** The files of a round's evidence, where it names them. */
-function filesOf(data: EventMap["verify.finished"]): { files: FileChange[]; more: number } | null {
-  const given: unknown = "changes" in data ? data.changes : undefined;
-  const list: unknown = isRecord(given) ? given["files"] : given;
-  if (!Array.isArray(list)) return null;
-  const files = list.flatMap((one: unknown): FileChange[] => {
-    if (!isRecord(one) || typeof one["path"] !== "string") return [];
-    const { path, status, added, deleted, kind, size, large } = one;
+/** Large enough to be named with its size (bytes). */
+const LARGE = 1_000_000;
+
+function filesOf({ changes, round }: EventMap["verify.finished"]): Changes | null {
+  if (changes === undefined) return null;
+  const files = changes.files.slice(0, MAX_FILES).map(({ path, status, kind, size, added, deleted }): FileChange => {
     const notes = [
-      typeof kind === "string" && kind !== "text" ? kind : "",
-      large === true && typeof size === "number" ? `${size} bytes` : "",
-    ].filter((note) => note !== "");
-    return [
-      {
-        path,
-        status: typeof status === "string" ? status : "changed",
-        ...(typeof added === "number" && { added }),
-        ...(typeof deleted === "number" && { deleted }),
-        ...(notes.length > 0 && { note: notes.join(", ") }),
-      },
+      ...(kind === "text" ? [] : [kind]),
+      ...(kind === "binary" || size > LARGE ? [`${number(size)} bytes`] : []),
     ];
+    return {
+      path,
+      status,
+      ...(added !== undefined && { added }),
+      ...(deleted !== undefined && { deleted }),
+      ...(notes.length > 0 && { note: notes.join(", ") }),
+    };
   });
-  const more = isRecord(given) && typeof given["more"] === "number" ? given["more"] : 0;
-  return { files: files.slice(0, MAX_FILES), more: more + Math.max(0, files.length - MAX_FILES) };
+  const more = changes.more + Math.max(0, changes.files.length - MAX_FILES);
+  return { files, more, added: changes.added, deleted: changes.deleted, round };
 }
 
 function count(table: Record<string, Record<Verdict, number>>, name: string, verdict: Verdict): void {

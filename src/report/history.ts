@@ -38,6 +38,8 @@ export interface ReportView {
   decisions?: { used: number; max: number; costUsd: number | null; byOutcome: Record<string, number> } | null;
   verdicts: Record<"allow" | "review" | "person" | "deny", number>;
   asksByRule: Record<string, number>;
+  /** The file that tells of a fault, while it keeps automation off. */
+  faultReport?: string | null;
   remaining: { kind: string; id: string; detail: string }[];
   stopCommand: string;
   logPath: string;

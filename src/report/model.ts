@@ -141,6 +141,9 @@ export interface FileChange {
 export interface Changes {
   files: FileChange[];
   more: number;
+  /** Lines over all files. */
+  added: number;
+  deleted: number;
   /** Where they were seen: the round. */
   round: number;
 }

@@ -180,7 +180,8 @@ export function stepsOf(report: Report): Step[] {
     for (const request of view.requests.filter(({ askedOf }) => askedOf === "person").slice(0, 3)) {
       if (request.kind === "question")
         step("Answer the question", `/supervise answer ${request.requestId} <label or text>`);
-      else step("Let the call run", `/supervise approve ${request.requestId}`);
+      else
+        step(request.kind === "sign-off" ? "Sign it" : "Let the call run", `/supervise approve ${request.requestId}`);
       step("Refuse it", `/supervise deny ${request.requestId} [reason]`);
     }
     if (view.requests.length > 3) step("See all that waits", "/supervise approvals");

@@ -96,6 +96,27 @@ export function tell(event: TaskEvent): Told | null {
       return { kind: "end", title: `Nothing of it runs any more (${event.data.method})` };
     case "stop.failed":
       return { kind: "end", title: `${event.data.remaining.length} resources may still run`, tone: "bad" };
+    case "takeover.requested":
+      return {
+        kind: "end",
+        title: "A person took the session over: from here on nothing passes the gate",
+        tone: "warn",
+      };
+    case "signoff.requested":
+      return {
+        kind: "verification",
+        title: `A person's sign-off is needed: ${event.data.message}`,
+        detail: bounded(event.data.paths.join("\n")),
+        tone: "warn",
+      };
+    case "person.called":
+      return event.data.ok
+        ? { kind: "answer", title: `You were told by webhook: ${event.data.reason}` }
+        : {
+            kind: "trouble",
+            title: `You could not be told by webhook (${event.data.reason}): ${event.data.failure ?? "unknown"}`,
+            tone: "warn",
+          };
     case "pause.requested":
       return { kind: "end", title: `Paused by ${event.data.by}: ${event.data.reason}` };
     case "task.completed":
@@ -103,6 +124,7 @@ export function tell(event: TaskEvent): Told | null {
     case "task.failed":
       return { kind: "end", title: `Failed: ${event.data.message}`, tone: "bad" };
     case "task.recovering":
+      if (event.data.handback !== undefined) return { kind: "worker", title: "A person gave the session back" };
       return { kind: "worker", title: event.data.fresh ? "Begun again in a fresh session" : "Recovered" };
     case "fault.cleared":
       return { kind: "answer", title: `A person cleared the fault ${event.data.fault}` };

@@ -64,6 +64,7 @@ function finish(
     durationMs: report.durationMs ?? 0,
     commands,
     findings: report.findings ?? [],
+    ...(report.changes === undefined ? {} : { changes: report.changes }),
     ...late,
   };
   port.record({ type: "verify.finished", data });

@@ -1,5 +1,6 @@
 /** What differs between two trees, by name, size and kind. Content is never judged: a binary is only named. */
 import { rm } from "node:fs/promises";
+import type { VerifyChanges } from "../core/contracts/verifier.ts";
 import type { Result } from "../core/result.ts";
 import { failure } from "../core/result.ts";
 import type { GitOptions } from "./git.ts";
@@ -67,6 +68,16 @@ export function diffStat(files: readonly ChangedFile[]): DiffStat {
     if (file.kind === "binary") stat.binaries++;
   }
   return stat;
+}
+
+/** Files of one report. */
+const MOST_LISTED = 200;
+
+/** The same, bounded, as it stands in a report. */
+export function changesOf(files: readonly ChangedFile[]): VerifyChanges {
+  const { added, deleted } = diffStat(files);
+  const listed = files.slice(0, MOST_LISTED).map(({ large: _large, ...file }) => file);
+  return { files: listed, more: files.length - listed.length, added, deleted };
 }
 
 /** Compares two trees (or commits) of one object store. */

@@ -8,7 +8,7 @@ import type { ContainmentRecord } from "../core/contracts/worker.ts";
 import type { Failure } from "../core/result.ts";
 import type { CgroupMode } from "../platform/containment/index.ts";
 import type { ChangedFile } from "./changed-files.ts";
-import { changesBetween, summarize } from "./changed-files.ts";
+import { changesBetween, changesOf, summarize } from "./changed-files.ts";
 import { type CleanTree, openCleanTree } from "./clean-tree.ts";
 import { gatherFindings } from "./findings.ts";
 import { foreignModules } from "./foreign-module.ts";
@@ -126,6 +126,7 @@ async function runAll(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptio
   const { report, workspace } = scope;
   const prefix = workspace.git?.repo.prefix ?? "";
   const changed = await sinceStart(workspace, options.since?.tree);
+  if (changed !== undefined) report.changes = changesOf(changed);
   const facts = { spec, cwd: spec.cwd, notes: workspace.notes, changed, prefix: prefix && `${prefix}/` };
   report.findings.push(...(await gatherFindings(facts)));
   if (workspace.git !== undefined) {
@@ -231,6 +232,7 @@ function redacted(report: VerifyReport, redactor: Redactor): VerifyReport {
   return {
     ...report,
     message: redactor.text(report.message),
+    ...(report.changes === undefined ? {} : { changes: redactor.data(report.changes) }),
     findings: report.findings.map((finding) => ({
       ...finding,
       detail: redactor.text(finding.detail),

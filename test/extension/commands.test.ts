@@ -1,6 +1,15 @@
 /** Every command in every mode: which channel carries the answer, and that it is exactly one. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, mock, test } from "node:test";
@@ -478,19 +487,69 @@ test("a followed log stands in a widget, and goes with the same command or with 
 });
 
 describe("report", () => {
-  test("writes a page where it was asked to, relative to Pi's folder", async () => {
+  const inFolder = async (body: (folder: string) => Promise<void>): Promise<void> => {
     const folder = mkdtempSync(join(tmpdir(), "report-"));
     try {
-      const ran = await run("report t-1 --html out.html --json", "rpc", fakeSupervisor(), folder);
-      const answer = onlyJson(ran, "rpc");
-      assert.deepEqual([answer.ok, answer.file], [true, join(folder, "out.html")]);
-      assert.match(readFileSync(join(folder, "out.html"), "utf8"), /Fix the parser/);
-      const bad = await run("report t-1 --html no/such/folder/out.html --json", "rpc", fakeSupervisor(), folder);
-      assert.equal(onlyJson(bad, "rpc").reason, "cannot-write");
+      await body(folder);
     } finally {
       rmSync(folder, { recursive: true });
     }
-  });
+  };
+  const answerOf = async (input: string, folder: string, supervisor = fakeSupervisor()) =>
+    onlyJson(await run(`${input} --json`, "rpc", supervisor, folder), "rpc");
+
+  test("writes a page where it was asked to, relative to Pi's folder, for its owner alone", () =>
+    inFolder(async (folder) => {
+      const answer = await answerOf("report t-1 --html out.html", folder);
+      assert.deepEqual([answer.ok, answer.file], [true, join(folder, "out.html")]);
+      assert.match(readFileSync(join(folder, "out.html"), "utf8"), /Fix the parser/);
+      assert.equal(statSync(join(folder, "out.html")).mode & 0o777, 0o600);
+      assert.deepEqual(readdirSync(folder), ["out.html"]);
+    }));
+
+  test("replaces an earlier report and an empty file, and nothing else that is there", () =>
+    inFolder(async (folder) => {
+      writeFileSync(join(folder, "empty.html"), "");
+      assert.equal((await answerOf("report t-1 --html empty.html", folder)).ok, true);
+      assert.equal((await answerOf("report t-1 --html empty.html", folder)).ok, true);
+      assert.equal((await answerOf("report --all --html empty.html", folder)).ok, true);
+      assert.match(readFileSync(join(folder, "empty.html"), "utf8"), /All tasks/);
+
+      writeFileSync(join(folder, "mine.html"), "<p>mine</p>");
+      mkdirSync(join(folder, "folder"));
+      symlinkSync("mine.html", join(folder, "link.html"));
+      symlinkSync("nowhere.html", join(folder, "dangling.html"));
+      for (const name of ["mine.html", "folder", "link.html", "dangling.html"]) {
+        const refused = await answerOf(`report t-1 --html ${name}`, folder);
+        assert.equal(refused.reason, "not-a-report", name);
+        assert.match(String(refused.message), /is no report of this program\. Name another FILE\.$/);
+      }
+      assert.equal(readFileSync(join(folder, "mine.html"), "utf8"), "<p>mine</p>");
+      assert.equal((await answerOf("report t-1 --html no/such/folder/out.html", folder)).reason, "cannot-write");
+    }));
+
+  test("says when the page stands in the folder of a task that goes on", () =>
+    inFolder(async (folder) => {
+      const supervisor = fakeSupervisor({
+        history: async (id) => ({ ok: true, view: taskView({ taskId: id, cwd: folder }), damage: null }),
+      });
+      const ran = await run("report t-1 --html out.html", "rpc", supervisor, folder);
+      assert.match(ran.session.notices[0]?.text ?? "", /next verification sees it as a change/);
+    }));
+
+  test("of all tasks counts each, as text, for programs and as a page", () =>
+    inFolder(async (folder) => {
+      const supervisor = fakeSupervisor();
+      supervisor.views = [taskView(), taskView({ taskId: "t-2", state: "completed", goal: "Second", costUsd: null })];
+      const numbers = await answerOf("report --all", folder, supervisor);
+      assert.deepEqual([numbers.tasks, numbers.withoutCost], [2, 1]);
+      const page = await answerOf("report --all --html all.html", folder, supervisor);
+      assert.deepEqual([page.ok, page.tasks, page.file], [true, 2, join(folder, "all.html")]);
+      const text = readFileSync(join(folder, "all.html"), "utf8");
+      assert.ok(text.includes("t-1") && text.includes("Second"));
+      const usage = await answerOf("report t-1 --all", folder, supervisor);
+      assert.equal(usage.reason, "usage");
+    }));
 });
 
 describe("status", () => {

@@ -69,7 +69,12 @@ export function hostileReport(): Report {
     durationMs: 1,
     commands: [command],
     findings: [{ kind: EVIL, path: EVIL, detail: EVIL }],
-    changes: { files: [{ path: EVIL, status: EVIL, kind: EVIL, added: 1, deleted: 2 }], more: 0 },
+    changes: {
+      files: [{ path: EVIL, status: EVIL, kind: EVIL, size: 1, added: 1, deleted: 2 }],
+      more: 0,
+      added: 1,
+      deleted: 2,
+    },
   });
   const view = log.view();
   return collected(log.events, {

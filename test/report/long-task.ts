@@ -300,6 +300,17 @@ export class LogBuilder {
           durationMs: 25_000,
           commands: [command("npm test", outcome === "pass", tail), command("npm run lint", true, "no problems")],
           findings,
+          changes: {
+            files: [
+              { path: "assets/table.bin", status: "added", kind: "binary", size: 20_480, hash: "b".repeat(40) },
+              { path: "src/parse.ts", status: "modified", kind: "text", size: 4_200, added: 41 + round, deleted: 17 },
+              { path: "src/units.ts", status: "added", kind: "text", size: 900, added: 28, deleted: 0 },
+              { path: "test/old.test.ts", status: "deleted", kind: "text", size: 0, added: 0, deleted: 12 },
+            ],
+            more: 0,
+            added: 69 + round,
+            deleted: 29,
+          },
         },
         25_000,
       );

@@ -64,6 +64,10 @@ describe("the page", () => {
       "cd /home/me/parser && npm test",
       "claude --resume=11111111-1111-4111-8111-111111111111",
       "git -C /home/me/parser diff 9f86d081884c",
+      "src/units.ts",
+      "+72",
+      "−29",
+      "added, binary, 20,480 bytes",
     ])
       assert.ok(page.includes(escapeHtml(part)), part);
   });

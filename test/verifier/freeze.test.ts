@@ -263,6 +263,15 @@ describe("findings against the task's start", () => {
     const report = await made.check(cwd, "true", {}, { since });
     assert.equal(report.outcome, "pass", "none of this is a failure");
     assert.deepEqual(
+      report.changes?.files.map(({ hash: _hash, ...file }) => file),
+      [
+        { path: "big.bin", status: "added", kind: "binary", size: 6 * 1024 * 1024 },
+        { path: "link", status: "added", kind: "symlink", size: 5 },
+        { path: "test/a.test.js", status: "modified", kind: "text", size: 2, added: 1, deleted: 1 },
+      ],
+    );
+    assert.deepEqual([report.changes?.added, report.changes?.deleted, report.changes?.more], [1, 1, 0]);
+    assert.deepEqual(
       report.findings.map((one) => [one.kind, one.path]),
       [
         ["large-file", "big.bin"],

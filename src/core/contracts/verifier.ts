@@ -67,6 +67,30 @@ export interface VerifyFinding {
   detail: string;
 }
 
+/** One file that differs from the task's start. */
+export interface VerifyChange {
+  /** From the repository's top. */
+  path: string;
+  status: "added" | "modified" | "deleted" | "type-changed";
+  kind: "text" | "binary" | "symlink" | "submodule";
+  /** Bytes now; 0 when deleted. */
+  size: number;
+  /** git object id of the content now; absent when deleted. */
+  hash?: string;
+  /** Lines; absent for anything but text. */
+  added?: number;
+  deleted?: number;
+}
+
+/** What differs from the task's start: the first files by name, and sums over all of them. */
+export interface VerifyChanges {
+  files: VerifyChange[];
+  /** Files that are not in the list. */
+  more: number;
+  added: number;
+  deleted: number;
+}
+
 export interface VerifyReport {
   outcome: VerifyOutcome;
   /** One sentence: why, and with `error` what to do. */
@@ -79,6 +103,8 @@ export interface VerifyReport {
   where: "clean" | "workspace";
   commands: CommandResult[];
   findings: VerifyFinding[];
+  /** Absent where the start's tree is not known, or outside git. */
+  changes?: VerifyChanges;
   /** Version lines of what took part: `node`, `git`, `os`. */
   versions: Record<string, string>;
   durationMs: number;

@@ -4,7 +4,12 @@
  */
 import { type Static, Type } from "typebox";
 import type { PolicyRule } from "../contracts/policy.ts";
-import type { CommandResult as CommandResultFacts, VerifyFinding, VerifySpec } from "../contracts/verifier.ts";
+import type {
+  CommandResult as CommandResultFacts,
+  VerifyChanges,
+  VerifyFinding,
+  VerifySpec,
+} from "../contracts/verifier.ts";
 
 const Opt = Type.Optional;
 const Str = Type.String();
@@ -52,6 +57,16 @@ const CommandResult = Type.Unsafe<CommandResultFacts>(
     outputTail: Str,
     artifact: Opt(Str),
     outcome: oneOf("pass", "fail", "error"),
+  }),
+);
+const Changes = Type.Unsafe<VerifyChanges>(
+  Type.Object({
+    files: Type.Array(
+      Type.Object({ path: Str, status: Str, kind: Str, size: Num, hash: Opt(Str), added: Opt(Int), deleted: Opt(Int) }),
+    ),
+    more: Int,
+    added: Int,
+    deleted: Int,
   }),
 );
 const Limits = Type.Object({
@@ -321,6 +336,8 @@ export const eventSchemas = {
     durationMs: Num,
     commands: Type.Array(CommandResult),
     findings: Type.Array(Finding),
+    /** What differs from the task's start (bounded); absent where that is not known. */
+    changes: Opt(Changes),
     ...Late,
   }),
   /** A pass that counts only when a person signs it; answered by `request.answered` with the same id. */

@@ -24,12 +24,17 @@ export function verification(report: Report, clock: Clock, room: Room): Html {
 }
 
 /** Who says that it is done, of what, and when. */
-function signOff({ state, view, rounds }: Report, clock: Clock): Html {
+function signOff({ state, view, rounds, questions }: Report, clock: Clock): Html {
   const { ended } = state;
   const last = rounds.at(-1);
   const rows: [string, Html | string][] = [];
   if (ended.kind === "completed") {
-    rows.push(["Signed off by", last?.facts.by === "person" ? "the verifier, run by a person" : "the verifier"]);
+    const signed = questions.findLast((one) => one.what.startsWith("Sign-off"))?.steps.at(-1);
+    const verifier = last?.facts.by === "person" ? "the verifier, run by a person" : "the verifier";
+    rows.push([
+      "Signed off by",
+      signed?.decision === "approve" ? `${verifier}, and then a person (${signed.via})` : verifier,
+    ]);
     rows.push(["When", momentOf(ended.at, clock)]);
     rows.push(["Tree", html`<code>${ended.treeId}</code>`]);
   } else rows.push(["Signed off by", "nobody yet"]);
@@ -102,15 +107,14 @@ function repeat(report: Report): Html | null {
 
 export function changes({ changes: found, view }: Report): Html | null {
   if (found === null) return null;
-  const { files, more, round } = found;
-  const sum = (key: "added" | "deleted") => files.reduce((total, file) => total + (file[key] ?? 0), 0);
+  const { files, more, added, deleted, round } = found;
   const most = Math.max(1, ...files.map((file) => (file.added ?? 0) + (file.deleted ?? 0)));
   if (files.length === 0)
     return section("changes", "Changed files", html`<p>Nothing differs from the start of the task.</p>`);
   return section(
     "changes",
     "Changed files",
-    html`<p>${count(files.length + more, "file")}, <span class="plus">+${number(sum("added"))}</span> <span class="minus">−${number(sum("deleted"))}</span> lines since the start of the task, as of round ${round}.</p>`,
+    html`<p>${count(files.length + more, "file")}, <span class="plus">+${number(added)}</span> <span class="minus">−${number(deleted)}</span> lines since the start of the task, as of round ${round}.</p>`,
     table(
       "Files that differ from the start of the task",
       [th("File"), th("Change", "w"), th("Added", "n"), th("Removed", "n"), th("Share", "w")],

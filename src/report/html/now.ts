@@ -23,7 +23,7 @@ function requestHtml(request: ReportRequest, clock: Clock): Html {
   const steps =
     kind === "question"
       ? [{ what: "Answer", command: `/supervise answer ${requestId} <label or text>` }]
-      : [{ what: "Let it run", command: `/supervise approve ${requestId}` }];
+      : [{ what: kind === "sign-off" ? "Sign it" : "Let it run", command: `/supervise approve ${requestId}` }];
   return html`<h3><bdi>${inline(toolName, 80)}</bdi> <span class="mono soft">${requestId}</span></h3>
 <p class="small">${tag(rule, "warn")} <bdi>${inline(reason, 600)}</bdi>${loss === "lost" ? " What it would lose cannot be brought back." : ""}</p>
 ${block(inputText(request.input), `What ${toolName} wants to do`)}
@@ -33,7 +33,8 @@ ${askedOf === "person" ? stepList([...steps, { what: "Refuse it", command: `/sup
 
 export function troubles(report: Report, clock: Clock, room: Room): Html | null {
   const { view, notices, moreNotices, damage } = report;
-  if (notices.length === 0 && view.remaining.length === 0 && damage === null) return null;
+  const fault = view.faultReport ?? null;
+  if (notices.length === 0 && view.remaining.length === 0 && damage === null && fault === null) return null;
   const told = room.fill([...notices].reverse(), (entry) => noticeHtml(entry, clock));
   return section(
     "troubles",
@@ -41,6 +42,9 @@ export function troubles(report: Report, clock: Clock, room: Room): Html | null 
     damage === null
       ? null
       : html`<p class="why t-bad">The log is damaged; this page tells it up to record ${report.lastSeq}. <bdi>${inline(damage, 600)}</bdi></p>`,
+    fault === null
+      ? null
+      : html`<p>The report of the fault stands in <code dir="auto">${inline(fault, 600)}</code>.</p>`,
     view.remaining.length === 0
       ? null
       : html`<p>These may still run:</p><ul>${view.remaining.slice(0, 50).map(({ kind, id, detail }) => html`<li>${kind} <code>${id}</code> <bdi>${inline(detail, 300)}</bdi></li>`)}</ul>`,

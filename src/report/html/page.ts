@@ -130,10 +130,21 @@ function aboutTask(report: Report, clock: Clock): Html {
         : ([["Claude Code", `${executable.version}, ${executable.realPath}`]] as [string, string][])),
       ["Log", html`<code dir="auto">${view.logPath}</code>`],
     ]),
+    briefHtml(spec),
     findings.length === 0
       ? null
       : html`<h3>What the repository's own settings would run</h3><ul>${findings.slice(0, 50).map((one) => html`<li><bdi>${inline(one, 300)}</bdi></li>`)}</ul>`,
   );
+}
+
+/** What the person said beside the goal. */
+function briefHtml(spec: Report["state"]["spec"]): Html | null {
+  const { scope = [], constraints = [], forbidden = [] } = spec?.brief ?? {};
+  const list = (title: string, lines: readonly string[]): Html | null =>
+    lines.length === 0
+      ? null
+      : html`<h3>${title}</h3><ul>${lines.slice(0, 100).map((one) => html`<li><bdi>${inline(one, 1_000)}</bdi></li>`)}</ul>`;
+  return html`${[list("Scope", scope), list("Constraints", constraints), list("Forbidden", forbidden)]}`;
 }
 
 function footer({ records, lastSeq, view }: Report, options: PageOptions, clock: Clock): Html {
