@@ -30,6 +30,7 @@ import {
   type ControlFolder,
   type ControlFolderOptions,
   instanceLockPath,
+  listIdentities,
   openControlFolder,
   recordPath,
 } from "./folder.ts";
@@ -41,7 +42,7 @@ import { type RequestDeps, requestStop, type StopReport, settleOrphans } from ".
 import { type Resumed, resume } from "./resume.ts";
 import { ALL, keepSpare, type LatchRequest, setLatch } from "./set-latch.ts";
 import { SharedStop } from "./shared-stop.ts";
-import { isStanding } from "./states.ts";
+import { isOrdinaryEnd, isStanding } from "./states.ts";
 import { type ControlStatus, readStatus } from "./status.ts";
 import { LiveTask, type TaskControl } from "./task-control.ts";
 import { type FolderWatch, watchFolder } from "./watcher.ts";
@@ -89,8 +90,12 @@ export interface ControlPort {
   /** `/supervise estop resume`, after the person typed epoch and identity in the TUI. */
   resume(input: { scope: string; epoch: number; reason: string; actor: Actor }): Promise<Result<{ resumed: Resumed }>>;
   status(scope: string): Result<{ status: ControlStatus }>;
+  /** The task that has the identity and has not ended in the ordinary way. */
+  taskOf(identity: string): string | undefined;
   /** Removes the record of an ended task. Reasons `in-force`, `busy`. */
   forget(identity: string): Result;
+  /** The same for every identity of these tasks; what is refused stays. */
+  forgetTasks(taskIds: ReadonlySet<string>): void;
   close(): Promise<void>;
 }
 
@@ -280,6 +285,20 @@ class Controller implements ControlPort {
       return fileFailure("remove", recordPath(this.folder, identity), error);
     } finally {
       taken.lock.release();
+    }
+  }
+
+  taskOf(identity: string): string | undefined {
+    const reading = readRecordFile(this.folder, identity);
+    if (reading.state !== "read" || isOrdinaryEnd(reading.value)) return undefined;
+    return reading.value.taskId;
+  }
+
+  forgetTasks(taskIds: ReadonlySet<string>): void {
+    const listed = listIdentities(this.folder);
+    for (const identity of listed.ok ? listed.identities : []) {
+      const reading = readRecordFile(this.folder, identity);
+      if (reading.state === "read" && taskIds.has(reading.value.taskId)) this.forget(identity);
     }
   }
 

@@ -15,6 +15,11 @@ export interface EnrollInput {
   taskId: string;
   /** The workspace; the control folder may not lie in it. */
   cwd: string;
+  /**
+   * Milliseconds that what an earlier owner left may take to leave by itself: Claude whose Pi has just died may be saving
+   * its session. Default 0.
+   */
+  graceMs?: number;
 }
 
 export interface EnrollContext {
@@ -64,7 +69,7 @@ async function take(input: EnrollInput, context: EnrollContext): Promise<Result>
   const reading = readRecordFile(folder, input.identity);
   if (reading.state === "unclear") return reading.fault;
   if (reading.state === "read") {
-    const free = await freeOfEarlierOwner(reading.value, context);
+    const free = await freeOfEarlierOwner(reading.value, input, context);
     if (!free.ok) return free;
   }
   // The last look and the record lie under one lock: a stop comes before, and refuses, or after, and names this record.
@@ -81,7 +86,11 @@ async function take(input: EnrollInput, context: EnrollContext): Promise<Result>
 }
 
 /** The kernel lock says that it is gone; a process that still shows with its number and start counts all the same. */
-async function freeOfEarlierOwner(record: ControlRecord, context: EnrollContext): Promise<Result> {
+async function freeOfEarlierOwner(
+  record: ControlRecord,
+  { graceMs = 0 }: EnrollInput,
+  context: EnrollContext,
+): Promise<Result> {
   const { controller } = record;
   if (controller !== undefined && controller.instanceId !== context.controller.instanceId && isAlive(controller)) {
     return failure(
@@ -90,7 +99,7 @@ async function freeOfEarlierOwner(record: ControlRecord, context: EnrollContext)
     );
   }
   if (record.resources.length === 0 && record.remaining.length === 0) return { ok: true };
-  const { remaining, steps } = await endResources(record, context, context.clock);
+  const { remaining, steps } = await endResources(record, context, context.clock, graceMs);
   if (remaining.length === 0) return { ok: true };
   await changeRecord(context.folder, record.identity, context.files, (now) => ({
     ...now,

@@ -233,12 +233,13 @@ export async function endResources(
   record: ControlRecord,
   deps: Pick<RequestDeps, "redact">,
   clock: Clock,
+  graceMs = 0,
 ): Promise<{ remaining: Remaining[]; steps: CleanupStep[] }> {
   const steps: CleanupStep[] = [];
   const left = await Promise.all(
     record.resources.map(async (resource) => {
       if (stillThere(resource).length === 0) return [];
-      const swept = await sweepResource(resource, { kind: "now", graceMs: 0 });
+      const swept = await sweepResource(resource, { kind: graceMs > 0 ? "graceful" : "now", graceMs });
       steps.push({
         resource: resource.id,
         step: "kill from outside",

@@ -38,7 +38,10 @@ export async function sweepResource(resource: SavedResource, options: SweepOptio
   if (resource.kind === "process") return sweepProcess(resource, { ...options, proofMs });
   const bad = untrusted(resource.tree);
   if (bad !== undefined) return { resource, proven: false, killed: 0, remaining: [bad], durationMs: 0 };
-  const outcome = await stopTree(resource.tree, { ...options, proofMs });
+  const { guardian } = resource.tree;
+  // A guardian that lives ends the worker itself, in its own time.
+  const signalLeaderTerm = guardian === undefined || !isAlive(guardian);
+  const outcome = await stopTree(resource.tree, { ...options, proofMs, signalLeaderTerm });
   const { durationMs } = outcome;
   if (outcome.proven) return { resource, proven: true, killed: outcome.killed, remaining: [], durationMs };
   return { resource, proven: false, killed: 0, remaining: outcome.remaining.map(toRemaining), durationMs };

@@ -10,7 +10,14 @@ import { type EvidenceEntry, type RecordEvidence, recordWithPatience } from "./e
 import { changeRecord, type FileDeps } from "./files.ts";
 import type { ControlFolder } from "./folder.ts";
 import type { StopOrder } from "./orders.ts";
-import { type CleanupStep, type ControlRecord, historyWith, MOST_RESOURCES, type SavedResource } from "./record.ts";
+import {
+  type CleanupStep,
+  type ControllerInfo,
+  type ControlRecord,
+  historyWith,
+  MOST_RESOURCES,
+  type SavedResource,
+} from "./record.ts";
 import { endResources } from "./request.ts";
 import { type Cause, type ControlState, isStanding } from "./states.ts";
 import { stillThere } from "./sweep.ts";
@@ -59,6 +66,7 @@ export interface TaskControlOptions {
   clock: Clock;
   files: FileDeps;
   redact: (text: string) => string;
+  controller: ControllerInfo;
   evidence?: RecordEvidence;
   onClosed: () => void;
 }
@@ -196,6 +204,10 @@ export class LiveTask implements TaskControl {
         cleanup: [{ resource: this.taskId, step: "shutdown", outcome: "done", detail: "Pi let go of the task." }],
       });
     }
+    // Nobody drives it from here on: whoever takes it next need not prove that this process is gone.
+    await this.#change(({ controller, ...record }) => {
+      return controller?.instanceId === this.#options.controller.instanceId ? record : undefined;
+    });
     this.#close();
   }
 

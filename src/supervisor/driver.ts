@@ -34,6 +34,7 @@ import { askSignOff, confirmTree, verify } from "./run-verification.ts";
 import { endWorker, sendPrompt, spawnWorker, sweep, teardown } from "./run-worker.ts";
 import { Snapshot } from "./snapshot.ts";
 import { LOOK_FOR_STOP_MS, takeStopRequest } from "./stop-request.ts";
+import { CLOSED_GATE, type MoveGate, type TaskStop } from "./task-stop.ts";
 import { TextArtifacts } from "./text-artifacts.ts";
 
 export interface DriverOptions {
@@ -42,10 +43,14 @@ export interface DriverOptions {
   /** Null for a task that is only to be stopped, and whose folder is another's by now. */
   cwdLock: CwdLock | null;
   redactor: Redactor;
+  /** Null for a task that is only to be stopped: then nothing of it can begin. */
+  stop: TaskStop | null;
   /** The state that the log folds to so far. */
   state: TaskState;
   automation: AutomationSwitch;
   onUpdate(update: TaskUpdate): void;
+  /** The driver lets go of its task; awaited before the locks are free. */
+  onLeaving(stop: TaskStop, how: "completed" | "ended" | "quit"): Promise<void>;
   /** The task is over and nothing of it is left: the driver has let go of its locks. */
   onReleased(): void;
 }
@@ -87,6 +92,8 @@ export class Driver implements DriverPort {
   state: TaskState;
   readonly policy: PolicyContext;
   readonly decider: Decider;
+  estop: MoveGate;
+  #taskStop: TaskStop | null;
   readonly #cwdLock: CwdLock | null;
   readonly #automation: AutomationSwitch;
   /** This process has claimed the task on its log: only then may it record what it sees by itself. */
@@ -98,6 +105,7 @@ export class Driver implements DriverPort {
   #logFault: string | null = null;
   #cancelLook: () => void = () => undefined;
   readonly #onUpdate: DriverOptions["onUpdate"];
+  readonly #onLeaving: DriverOptions["onLeaving"];
   readonly #onReleased: DriverOptions["onReleased"];
   /** Events that came while another one was being stepped. */
   #waiting: EventDraft[] = [];
@@ -108,6 +116,7 @@ export class Driver implements DriverPort {
   /** Set once the driver lets go of its task; settles when the locks are free. */
   #letGo: Promise<void> | null = null;
   #watchers = new Set<() => void>();
+  readonly #listeners = new Set<(event: StoredEvent) => void>();
   #markReleased: () => void = () => undefined;
   /** Resolves when the locks are free. */
   readonly released: Promise<void> = new Promise((resolve) => {
@@ -123,7 +132,10 @@ export class Driver implements DriverPort {
     this.#cwdLock = options.cwdLock;
     this.#automation = options.automation;
     this.#onUpdate = options.onUpdate;
+    this.#onLeaving = options.onLeaving;
     this.#onReleased = options.onReleased;
+    this.#taskStop = options.stop;
+    this.estop = options.stop ?? CLOSED_GATE;
     const { spec } = options.state;
     if (!spec) throw new Error("A driver needs a task that was created.");
     this.policy = policyContext(this.deps, spec);
@@ -138,6 +150,7 @@ export class Driver implements DriverPort {
     this.decider = createDecider(this);
     takeStopRequest(this.task.paths); // meant for an owner before us
     this.#lookForStop();
+    this.#taskStop?.bind(this);
   }
 
   /** Set while and after the driver lets go of its task; resolves when the locks are free. */
@@ -153,6 +166,18 @@ export class Driver implements DriverPort {
   /** Whether a worker may be started: the folder is this task's. */
   get holdsFolder(): boolean {
     return this.#cwdLock !== null;
+  }
+
+  /** What this driver's moves are checked against; another one after a person lifted a stop. */
+  get taskStop(): TaskStop | null {
+    return this.#taskStop;
+  }
+
+  take(stop: TaskStop): void {
+    this.#taskStop = stop;
+    this.estop = stop;
+    stop.bind(this);
+    this.#settle();
   }
 
   get stopSignal(): AbortSignal {
@@ -185,6 +210,17 @@ export class Driver implements DriverPort {
   adopt(events: readonly StoredEvent[]): void {
     for (const event of events) this.#apply(event, true);
     this.record();
+  }
+
+  /** Work that is done beside the events: the task is not let go of before it is over. */
+  attend(work: Promise<void>): void {
+    this.#track("the emergency stop", work);
+  }
+
+  /** Tells of each event after it was stepped. Returns how to stop listening. */
+  listen(listener: (event: StoredEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Resolves when `test` holds; checked after every event. Never rejects; the caller brings its own deadline. */
@@ -279,12 +315,19 @@ export class Driver implements DriverPort {
     this.decider.dispose();
     this.#timer?.cancel();
     this.#timer = null;
+    if (this.#taskStop) await this.#onLeaving(this.#taskStop, this.#endOfTask());
     await this.#snapshot.close();
     await this.task.log.close();
     this.#cwdLock?.lock.release();
     this.task.lock.release();
     this.#onReleased();
     this.#markReleased();
+  }
+
+  #endOfTask(): "completed" | "ended" | "quit" {
+    const { ended, stop } = this.state;
+    if (ended.kind === "completed") return "completed";
+    return ended.kind === "failed" || stop.kind === "proven" ? "ended" : "quit";
   }
 
   #append(draft: EventDraft): Recorded {
@@ -347,6 +390,7 @@ export class Driver implements DriverPort {
     this.#snapshot.changed(before, state);
     this.#onUpdate({ taskId: this.state.taskId, event, before, after: state });
     for (const look of [...this.#watchers]) look();
+    for (const tell of [...this.#listeners]) tell(event);
   }
 
   #run(effect: Exclude<Effect, { kind: "record" }>, written: boolean): void {
@@ -359,8 +403,12 @@ export class Driver implements DriverPort {
       this.#gate.reply(effect.callId, effect.toolUseId, effect.requestId, reply);
       return;
     }
-    const done: Promise<void> = this.#perform(effect)
-      .catch((error: unknown) => this.#broken(effect.kind, error))
+    this.#track(effect.kind, this.#perform(effect));
+  }
+
+  #track(what: string, work: Promise<void>): void {
+    const done: Promise<void> = work
+      .catch((error: unknown) => this.#broken(what, error))
       .finally(() => {
         this.#effects.delete(done);
         this.#settle();
@@ -427,6 +475,7 @@ export class Driver implements DriverPort {
     if (this.#letGo || this.#stepping) return;
     this.#arm();
     if (this.state.owner.kind !== "held") return;
+    this.#taskStop?.begin();
     const over = this.state.ended.kind !== "no" || this.state.stop.kind === "proven";
     const gone = this.worker === null && this.state.resources.length === 0;
     if (over && gone && this.#effects.size === 0) void this.release("ended");
@@ -457,6 +506,8 @@ export class Driver implements DriverPort {
 
   #fire(): void {
     this.#timer = null;
+    /* A stop that stands comes before whatever the clock would begin. */
+    if (this.estop !== CLOSED_GATE) this.estop.held();
     const now = this.deps.clock.mono();
     const reached = deadlines(this.state).filter((deadline) => deadline.by === "supervisor" && deadline.due <= now);
     const contradiction = reached.some((deadline) => deadline.name === "quiet") ? this.#contradiction() : null;

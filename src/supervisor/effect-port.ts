@@ -8,6 +8,7 @@ import type { OwnedTask } from "../store/task-store.ts";
 import type { Decider } from "./decider.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import type { RawPayloads } from "./raw.ts";
+import type { MoveGate } from "./task-stop.ts";
 import type { TextArtifacts } from "./text-artifacts.ts";
 
 /**
@@ -28,6 +29,8 @@ export interface DriverPort {
   worker: WorkerAdapter | null;
   /** The last one whose exit is recorded, until its tree is proven gone: only its own `stop` sends its guardian home. */
   exited: WorkerAdapter | null;
+  /** The emergency stop's one check: before every move, and again after every await. */
+  readonly estop: MoveGate;
   /** Aborted when a stop is asked for: ends a running verification. */
   readonly stopSignal: AbortSignal;
   /** Appends the events one after another, steps each, runs the effects. */

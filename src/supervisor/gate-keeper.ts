@@ -14,6 +14,7 @@ import { judge, normalizeAsk } from "../policy/index.ts";
 import { boundedInput } from "./bounds.ts";
 import type { DriverPort } from "./effect-port.ts";
 import type { DiskFacts } from "./policy-facts.ts";
+import { heldUp } from "./task-stop.ts";
 
 type HookEvent = Extract<WorkerEvent, { type: "hook" }>;
 type AskEvent = Extract<WorkerEvent, { type: "ask" }>;
@@ -103,6 +104,8 @@ function askHash(call: ToolCall): string {
   return createHash("sha256").update(normalizeAsk(call)).digest("hex").slice(0, 32);
 }
 
+const STOPPED: GateReply = { decision: "deny", reason: "The supervisor has stopped this task; end your turn." };
+
 async function send(
   port: DriverPort,
   callId: string,
@@ -110,6 +113,8 @@ async function send(
   requestId: string | null,
   reply: GateReply,
 ): Promise<void> {
+  const wait = reply.decision === "allow" ? heldUp(port) : null;
+  if (wait && !(await wait)) reply = STOPPED;
   if (reply.decision === "defer" || (requestId !== null && reply.decision !== "deny")) {
     const synced = await port.synced();
     if (!synced.ok) {
@@ -119,6 +124,8 @@ async function send(
       };
     } else if (isLate(port.state, "gate.verdict")) {
       reply = { decision: "deny", reason: lateReason(port.state) };
+    } else if (reply.decision === "allow" && port.estop.held() !== null) {
+      reply = STOPPED;
     }
   }
   const outcome = port.worker

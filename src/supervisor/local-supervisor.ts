@@ -55,11 +55,11 @@ export class LocalSupervisor implements Supervisor {
 
   async start(input: StartInput): Promise<Result<StartAnswer>> {
     if (this.#closing) return failure("closing", "Pi is ending; start the task in a new Pi.");
-    const started = await startTask(this.#scope.deps, input);
+    const started = await startTask(this.#scope.deps, this.#scope.estop, input);
     if (!started.ok) return started;
-    const { task, cwdLock, events, spec, firstMessage, notices } = started;
+    const { task, cwdLock, stop, events, spec, firstMessage, notices } = started;
     const { taskId } = task;
-    const driver = this.#scope.drive(task, cwdLock, advance(initialState(taskId), events.slice(0, 1)));
+    const driver = this.#scope.drive(task, cwdLock, advance(initialState(taskId), events.slice(0, 1)), stop);
     driver.raw.keepText("goal", firstMessage);
     driver.adopt(events.slice(1));
     return { ok: true, taskId, cwd: spec.cwd, mode: spec.mode, stopCommand: stopCommand(taskId), notices };
@@ -85,8 +85,8 @@ export class LocalSupervisor implements Supervisor {
     return { ok: true as const, tasks: all ? rows : open };
   }
 
-  send(taskId: string, text: string) {
-    return sendMessage(this.#scope, taskId, text);
+  async send(taskId: string, text: string) {
+    return (await this.#scope.estop.refusal()) ?? sendMessage(this.#scope, taskId, text);
   }
 
   async approvals() {
@@ -100,20 +100,23 @@ export class LocalSupervisor implements Supervisor {
     return { ok: true as const, requests: all.filter((one) => one.askedOf === "person" || one.deferred) };
   }
 
-  approve(requestId: string, note: string | undefined, via: "command" | "dialog") {
-    return answerRequest(this.#scope, requestId, { decision: "approve", via, note });
+  async approve(requestId: string, note: string | undefined, via: "command" | "dialog") {
+    const refused = await this.#scope.estop.refusal();
+    return refused ?? answerRequest(this.#scope, requestId, { decision: "approve", via, note });
   }
 
-  deny(requestId: string, reason: string | undefined, via: "command" | "dialog") {
-    return answerRequest(this.#scope, requestId, { decision: "deny", via, note: reason });
+  async deny(requestId: string, reason: string | undefined, via: "command" | "dialog") {
+    const refused = await this.#scope.estop.refusal();
+    return refused ?? answerRequest(this.#scope, requestId, { decision: "deny", via, note: reason });
   }
 
-  answer(requestId: string, text: string, via: "command" | "dialog") {
-    return answerRequest(this.#scope, requestId, { decision: "answer", via, text });
+  async answer(requestId: string, text: string, via: "command" | "dialog") {
+    const refused = await this.#scope.estop.refusal();
+    return refused ?? answerRequest(this.#scope, requestId, { decision: "answer", via, text });
   }
 
-  verify(taskId: string) {
-    return verifyTask(this.#scope, taskId);
+  async verify(taskId: string) {
+    return (await this.#scope.estop.refusal()) ?? verifyTask(this.#scope, taskId);
   }
 
   stop(taskId: string, reason: string | undefined) {
@@ -130,25 +133,32 @@ export class LocalSupervisor implements Supervisor {
 
   async recover(taskId: string, options: RecoverOptions) {
     if (this.#closing) return failure("closing", "Pi is ending; recover the task in a new Pi.");
-    return recoverTask(this.#scope, taskId, options);
+    return (await this.#scope.estop.refusal()) ?? recoverTask(this.#scope, taskId, options);
   }
 
   async takeover(taskId: string) {
     if (this.#closing) return failure("closing", "Pi is ending; take the task over in a new Pi.");
-    return takeOverTask(this.#scope, taskId);
+    return (await this.#scope.estop.refusal()) ?? takeOverTask(this.#scope, taskId);
   }
 
   async handback(taskId: string, note: string | undefined) {
     if (this.#closing) return failure("closing", "Pi is ending; hand the task back in a new Pi.");
-    return handBackTask(this.#scope, taskId, note);
+    return (await this.#scope.estop.refusal()) ?? handBackTask(this.#scope, taskId, note);
   }
 
-  discard(taskId: string, apply: boolean) {
-    return discard(this.#scope, taskId, apply);
+  async discard(taskId: string, apply: boolean) {
+    const done = await discard(this.#scope, taskId, apply);
+    if (done.ok && done.removal.removed) await this.#scope.estop.forget([taskId]);
+    return done;
   }
 
-  prune(olderThanMs: number, apply: boolean) {
-    return prune(this.#scope, olderThanMs, apply);
+  async prune(olderThanMs: number, apply: boolean) {
+    const done = await prune(this.#scope, olderThanMs, apply);
+    if (done.ok) {
+      const gone = done.removals.flatMap(({ taskId, removed }) => (removed ? [taskId] : []));
+      await this.#scope.estop.forget(gone);
+    }
+    return done;
   }
 
   async log(taskId: string, options: { since?: number; limit: number }) {
@@ -261,10 +271,12 @@ export class LocalSupervisor implements Supervisor {
 
   shutdown(deadlineMs: number): Promise<void> {
     const exitMs = Math.max(100, deadlineMs / 4);
-    this.#scope.notices.flush();
-    this.#closing ??= Promise.all([...this.#scope.drivers.values()].map((driver) => driver.quit(exitMs))).then(() =>
-      this.#scope.notices.close(Math.min(LAST_NOTICES_MS, deadlineMs / 4)),
-    );
+    const { drivers, estop, notices } = this.#scope;
+    notices.flush();
+    this.#closing ??= Promise.all([...drivers.values()].map((driver) => driver.quit(exitMs))).then(async () => {
+      await estop.close();
+      await notices.close(Math.min(LAST_NOTICES_MS, deadlineMs / 4));
+    });
     return this.#closing;
   }
 

@@ -1,5 +1,6 @@
 /** The effects that concern the verifier. */
 import type { VerifyReport } from "../core/contracts/verifier.ts";
+import type { ContainmentRecord } from "../core/contracts/worker.ts";
 import type { EventMap } from "../core/events.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import { changedScripts } from "../core/machine/verification.ts";
@@ -8,6 +9,7 @@ import { signal } from "../platform/process/index.ts";
 import { createVerifier, treeId } from "../verifier/index.ts";
 import type { DriverPort } from "./effect-port.ts";
 import { LEFTOVER_WAIT_MS } from "./limits.ts";
+import { heldUp } from "./task-stop.ts";
 
 type EffectOf<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
 
@@ -20,7 +22,7 @@ export async function verify(port: DriverPort, effect: EffectOf<"verify">): Prom
   const { spec } = state;
   if (!spec) return;
   await quietTree(port);
-  if (stopSignal.aborted) return;
+  if (stopSignal.aborted || (await heldUp(port)) === false || stopSignal.aborted) return;
   const { by, round } = effect;
   const where = spec.verify.where;
   port.record({
@@ -32,14 +34,21 @@ export async function verify(port: DriverPort, effect: EffectOf<"verify">): Prom
     return finish(port, effect, { outcome: "error", reason: scratch.reason, message: scratch.message });
   }
   const verifier = createVerifier({ scratchDir: scratch.path, cgroup: spec.cgroup, hostEnv: deps.env });
+  const trees: ContainmentRecord[] = [];
   const report = await verifier.verify(spec.verify, {
     redactor,
     signal: stopSignal,
     round,
     artifactSink: port.artifacts,
+    onContained: async (tree) => {
+      const registered = await port.estop.register(tree, `a verification command of ${state.taskId}`);
+      if (!registered.ok) throw new Error(registered.message);
+      trees.push(tree);
+    },
     ...(spec.startTree === undefined ? {} : { since: { tree: spec.startTree, ...spec.startHead } }),
   });
-  return finish(port, effect, report);
+  await finish(port, effect, report);
+  await Promise.all(trees.map((tree) => port.estop.release(tree)));
 }
 
 function finish(
@@ -49,6 +58,8 @@ function finish(
 ): Promise<void> {
   const { by, round } = effect;
   const commands = report.commands ?? [];
+  /* A stop that stands by now wins: the verdict is only noted. */
+  port.estop.held();
   const telling = commands.find((command) => command.outcome !== "pass") ?? commands.at(-1);
   const late = port.state.stop.kind !== "none" ? { late: true as const } : {};
   const data: EventMap["verify.finished"] = {
@@ -119,14 +130,16 @@ function summary(paths: readonly string[]): string {
 
 export async function confirmTree(port: DriverPort, effect: EffectOf<"confirm-tree">): Promise<void> {
   const { spec } = port.state;
-  if (!spec) return;
+  if (!spec || (await heldUp(port)) === false) return;
   const scratch = port.deps.layout.folder("scratch");
   const now = await treeId(spec.cwd, {
     signal: port.stopSignal,
     hostEnv: port.deps.env,
     ...(scratch.ok ? { scratchDir: scratch.path } : {}),
   });
-  const late = port.state.stop.kind !== "none" ? { late: true as const } : {};
+  const wait = heldUp(port);
+  const may = wait === null || (await wait);
+  const late = may && port.state.stop.kind === "none" ? {} : { late: true as const };
   if (now.ok && now.id === effect.treeId) {
     port.record({ type: "task.completed", data: { treeId: now.id, round: effect.round, by: effect.by, ...late } });
     await port.synced();

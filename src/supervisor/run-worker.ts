@@ -9,7 +9,7 @@ import type {
 } from "../core/contracts/worker.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import { workerBriefing } from "../core/prompts.ts";
-import { type Failure, failure } from "../core/result.ts";
+import { type Failure, failure, type Result } from "../core/result.ts";
 import { type StopTreeOptions, stopTree } from "../platform/containment/index.ts";
 import { isAlive } from "../platform/process/index.ts";
 import { executableDrift, findClaude, systemDeps } from "../worker/index.ts";
@@ -17,6 +17,7 @@ import { claudePath, configOf } from "./config.ts";
 import type { DriverPort } from "./effect-port.ts";
 import type { GateKeeper } from "./gate-keeper.ts";
 import { projectGuidance } from "./repository.ts";
+import { heldUp } from "./task-stop.ts";
 import { linkWorker } from "./worker-link.ts";
 import { makeTmpDir } from "./worker-tmp.ts";
 
@@ -26,9 +27,13 @@ type EffectOf<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
 const INTERRUPT_MS = 2_000;
 /** Then the end of its input will hardly move it: TERM follows soon. */
 const DEAF_EXIT_MS = 1_000;
+/** How long a teardown waits for its record to be on the disk (ms). */
+const SYNC_MS = 1_000;
 const INCIDENT_GRACE_MS = 2_000;
 /** A little more than the guardian's own grace; it ends as soon as Claude is gone. */
-const ORPHAN_GRACE_MS = 2_500;
+export const ORPHAN_GRACE_MS = 2_500;
+
+const OVERTAKEN = failure("overtaken", "The message was not sent: the worker was stopped or left first.");
 
 /** After a stop overtook the spawn nothing more may start. */
 function stillWanted(port: DriverPort, workerId: string): boolean {
@@ -55,6 +60,8 @@ export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: Ef
       data: { reason: fault.reason, message: port.redactor.text(fault.message) },
     });
   };
+  const wait = heldUp(port);
+  if (wait && (!(await wait) || port.state.worker.kind !== "spawning")) return;
   port.record({ type: "worker.spawning", data: { workerId, sessionId, resume } });
   const synced = await port.synced();
   if (!stillWanted(port, workerId)) return;
@@ -75,7 +82,8 @@ export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: Ef
   if (!stillWanted(port, workerId)) return;
   const tmp = await makeTmpDir();
   if (!tmp.ok) return refuse(tmp);
-  if (!stillWanted(port, workerId)) return rm(tmp.path, { recursive: true, force: true });
+  if ((await heldUp(port)) === false || !stillWanted(port, workerId))
+    return rm(tmp.path, { recursive: true, force: true });
 
   const guidance = spec.trust === "project" ? undefined : projectGuidance(spec.cwd);
   const worker = deps.createWorker(
@@ -101,9 +109,11 @@ export async function spawnWorker(port: DriverPort, gate: GateKeeper, effect: Ef
       redactor: port.redactor,
       clock: deps.clock,
       hostEnv: deps.env,
-      recorded: async () => {
+      recorded: async (containment) => {
+        const registered = await port.estop.register(containment, `Claude Code of ${state.taskId}`);
         const written = await port.synced();
-        if (!written.ok) throw new Error(written.message);
+        const failed = [registered, written].find((one) => !one.ok);
+        if (failed?.ok === false) throw new Error(failed.message);
       },
     }),
   );
@@ -155,6 +165,9 @@ export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Pr
     );
   }
   const { source, redacted } = effect;
+  /* Nothing was begun: what waits in the queue stays there. */
+  const wait = heldUp(port);
+  if (wait && !(await wait)) return;
   if (
     port.record({ type: "prompt.intent", data: { promptId, source, text: prefaced(effect.text), redacted } }) !==
     "written"
@@ -171,8 +184,7 @@ export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Pr
     state.control.kind !== "supervised" ||
     state.worker.kind !== "live" ||
     state.turn.kind !== "sending";
-  if (overtaken || !worker)
-    return fail(failure("overtaken", "The message was not sent: the worker was stopped or left first."));
+  if (overtaken || !worker || port.estop.held() !== null) return fail(OVERTAKEN);
   const sent = await worker.send(prefaced(own), promptId);
   raw.dropText(promptId);
   if (!sent.ok) return fail(sent);
@@ -217,6 +229,7 @@ async function leavesTurn(port: DriverPort, worker: WorkerAdapter): Promise<bool
  * of the time that its guardian gives it, else its conversation would be lost to whoever recovers it.
  */
 export async function sweep(port: DriverPort): Promise<void> {
+  const trees = port.state.resources;
   const { proven, remaining, killed, durationMs, method } = await endTrees(
     port,
     { kind: "now", graceMs: 0 },
@@ -227,10 +240,12 @@ export async function sweep(port: DriverPort): Promise<void> {
     }),
   );
   port.record({ type: "worker.swept", data: { method, killed, durationMs, proven, remaining } });
+  await Promise.all(trees.map((tree) => port.estop.release(tree)));
 }
 
 export async function teardown(port: DriverPort, effect: EffectOf<"teardown">): Promise<void> {
-  const synced = await port.synced();
+  /* A disk that hangs delays no stop. */
+  const synced = await Promise.race([port.synced(), soon(port)]);
   const { proven, remaining, killed, durationMs, method } = await endTrees(port, {
     kind: effect.how,
     graceMs: effect.graceMs,
@@ -239,6 +254,11 @@ export async function teardown(port: DriverPort, effect: EffectOf<"teardown">): 
   if (proven) port.record({ type: "stop.proven", data: { method, killed, durationMs } });
   else port.record({ type: "stop.failed", data: { remaining, durationMs } });
   if (synced.ok) await port.synced();
+}
+
+function soon(port: DriverPort): Promise<Result> {
+  const late = failure("log-unavailable", "The log did not answer in time.");
+  return new Promise((resolve) => port.deps.clock.setTimer(SYNC_MS, () => resolve(late), { background: true }));
 }
 
 /** The worker's tree through its adapter, which dismisses the guardian; then all that is recorded, by the records alone. */

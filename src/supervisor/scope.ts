@@ -14,9 +14,12 @@ import type { SupervisorDeps } from "./deps.ts";
 import { Driver, shownUpdate } from "./driver.ts";
 import { guardedRedactor } from "./guarded-redactor.ts";
 import { createNotices, type NoticeOutcome, type Notices } from "./notices.ts";
+import { ORPHAN_GRACE_MS } from "./run-worker.ts";
 import { ownerIdentity } from "./start.ts";
+import { StopRoom } from "./stop-room.ts";
 import { foldLog, presentSnapshot, readSnapshot, viewOfStored } from "./stored-task.ts";
 import { takeFolder } from "./take-folder.ts";
+import type { TaskStop } from "./task-stop.ts";
 import { viewOf } from "./view.ts";
 
 export class Scope {
@@ -28,9 +31,11 @@ export class Scope {
   readonly notices: Notices;
   /** Faults whose report a person has been shown in this process: `<task>:<fault>`. */
   readonly faultsShown = new Set<string>();
+  readonly estop: StopRoom;
 
   constructor(deps: SupervisorDeps) {
     this.deps = deps;
+    this.estop = new StopRoom(deps);
     this.automation = automationSwitch(deps);
     this.notices = createNotices({ deps, record: (taskId, event) => this.#noted(taskId, event) });
   }
@@ -52,7 +57,7 @@ export class Scope {
   }
 
   /** Makes the driver of a task that this process has locked. `state` is what its log folds to. */
-  drive(task: OwnedTask, cwdLock: CwdLock | null, state: TaskState): Driver {
+  drive(task: OwnedTask, cwdLock: CwdLock | null, state: TaskState, stop: TaskStop | null): Driver {
     const { env, salt } = this.deps;
     const names = state.spec?.workerEnvNames ?? [];
     const values = Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
@@ -68,6 +73,8 @@ export class Scope {
       ),
       state,
       automation: this.automation,
+      stop,
+      onLeaving: (one, how) => this.estop.leave(one, how),
       onUpdate: (update) => {
         this.notices.update(update);
         this.tell(update);
@@ -112,6 +119,8 @@ export class Scope {
       const view = await this.look(taskId);
       return view.ok ? notOwned(view.task) : view;
     }
+    const held = command === "stop" || command === "pause" ? null : driver.estop.held();
+    if (held !== null) return held;
     const refused = refusal(driver.state, command);
     if (!refused) return { ok: true, driver };
     driver.record({ type: "rejected", data: { what: command, reason: refused.reason, message: refused.message } });
@@ -152,7 +161,13 @@ export class Scope {
     const cwdLock =
       why === "stop" ? takeCwdLock(layout, spec.cwd, holder) : await takeFolder(this.deps, spec.cwd, holder);
     if (!cwdLock.ok && why !== "stop") return abandon(cwdLock);
-    const driver = this.drive(task, cwdLock.ok ? cwdLock : null, folded.state);
+    const graceMs = why === "stop" ? 0 : ORPHAN_GRACE_MS;
+    const enrolled = await this.estop.enroll({ taskId, cwd: spec.cwd, controlId: spec.controlId, graceMs });
+    if (!enrolled.ok && why !== "stop") {
+      if (cwdLock.ok) cwdLock.lock.release();
+      return abandon(enrolled);
+    }
+    const driver = this.drive(task, cwdLock.ok ? cwdLock : null, folded.state, enrolled.ok ? enrolled.stop : null);
     if (!known.ok || known.record.seq !== folded.state.seq) driver.renewRecord();
     const { recovered, missing } = opened;
     if (recovered || missing !== undefined) {
@@ -161,6 +176,16 @@ export class Scope {
     }
     return { ok: true, driver, claim: { type: "owner.claimed", data: { owner: self.owner, why } } };
   }
+}
+
+/** A task that this process still has goes on: under a newer epoch when a person lifted a stop meanwhile. */
+export async function enrollAgain(scope: Scope, driver: Driver): Promise<Result> {
+  if (driver.taskStop?.isCurrent) return { ok: true };
+  const { taskId, spec } = driver.state;
+  if (!spec) return failure("log-damaged", `The log of task ${taskId} does not begin with its creation.`);
+  const enrolled = await scope.estop.enroll({ taskId, cwd: spec.cwd, controlId: spec.controlId });
+  if (enrolled.ok) driver.take(enrolled.stop);
+  return enrolled;
 }
 
 /** The record by which a claim counts; the caller appends it together with what it claims the task for. */

@@ -1,6 +1,7 @@
 /** `start`: everything is judged before anything is written; a refusal leaves nothing behind. */
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
+import { CONTROL_ID_VARIABLE } from "../control/identity.ts";
 import type { EventMap, StoredEvent } from "../core/events.ts";
 import { initialState, type TaskSpec } from "../core/machine/state.ts";
 import { goalMessage } from "../core/prompts.ts";
@@ -24,13 +25,16 @@ import { policyContext } from "./policy-context.ts";
 import { diskFacts } from "./policy-facts.ts";
 import { repositoryFindings } from "./repository.ts";
 import { snapshotOf } from "./snapshot.ts";
+import type { StopRoom } from "./stop-room.ts";
 import { takeFolder } from "./take-folder.ts";
 import { briefOf, taskFileOf, verificationsOf, withTaskFile } from "./task-file-input.ts";
+import type { TaskStop } from "./task-stop.ts";
 import { makeWorktree } from "./worktree.ts";
 
 export interface Started {
   task: OwnedTask;
   cwdLock: CwdLock;
+  stop: TaskStop;
   spec: TaskSpec;
   /** Goal and brief as they were typed. */
   firstMessage: string;
@@ -41,7 +45,9 @@ export interface Started {
 const MAX_GOAL_CHARS = 100_000;
 
 /** Names the reason of every refusal: `goal-missing`, `cwd`, `cwd-busy`, `verify-…`, `claude-…`, `bad-limit`, … */
-export async function startTask(deps: SupervisorDeps, given: StartInput): Promise<Result<Started>> {
+export async function startTask(deps: SupervisorDeps, estop: StopRoom, given: StartInput): Promise<Result<Started>> {
+  const refused = await estop.refusal();
+  if (refused) return refused;
   const file = taskFileOf(given);
   if (!file.ok) return file;
   const input = withTaskFile(given, file.task);
@@ -76,12 +82,12 @@ export async function startTask(deps: SupervisorDeps, given: StartInput): Promis
   const taskId = deps.ids.taskId();
   const { config } = loaded;
   if (input.worktree === undefined)
-    return startIn(deps, input, config, limits.limits, { taskId, goal, cwd: folder.cwd, file: file.task });
+    return startIn(deps, estop, input, config, limits.limits, { taskId, goal, cwd: folder.cwd, file: file.task });
   const made = await makeWorktree(deps.layout, folder.cwd, input.worktree === true ? taskId : input.worktree);
   if (!made.ok) return made;
   const { path, branch, undo } = made.worktree;
   const place = { taskId, goal, cwd: realpathSync(made.worktree.cwd), worktree: { path, branch }, file: file.task };
-  const started = await startIn(deps, input, config, limits.limits, place);
+  const started = await startIn(deps, estop, input, config, limits.limits, place);
   if (!started.ok) await undo();
   return started;
 }
@@ -97,6 +103,7 @@ interface Place {
 
 async function startIn(
   deps: SupervisorDeps,
+  estop: StopRoom,
   input: StartInput,
   config: Config,
   limits: TaskSpec["limits"],
@@ -105,6 +112,7 @@ async function startIn(
   const { layout, env, ids } = deps;
   const { settings, notes, origins } = config;
   const { mode, transport } = settings;
+  const controlId = env[CONTROL_ID_VARIABLE];
   const apart = refuseOverlap(layout, cwd);
   if (!apart.ok) return apart;
 
@@ -167,6 +175,7 @@ async function startIn(
     verify: frozen.spec,
     limits,
     sessionId: ids.uuid(),
+    ...(controlId === undefined || controlId === "" ? {} : { controlId }),
     ...(model === undefined ? {} : { model }),
     ...(decisionModel === undefined ? {} : { decisionModel }),
     workerEnvNames: [...settings.workerEnv],
@@ -181,6 +190,11 @@ async function startIn(
   const holder: HolderInfo = { ...owner.owner, taskId, since: deps.clock.now().toISOString() };
   const locked = await takeFolder(deps, cwd, holder);
   if (!locked.ok) return locked;
+  const enrolled = await estop.enroll({ taskId, cwd, controlId: spec.controlId });
+  if (!enrolled.ok) {
+    locked.lock.release();
+    return enrolled;
+  }
   const claimed: EventMap["owner.claimed"] = { owner: owner.owner, why: "start" };
   const made = await createTask(
     layout,
@@ -199,6 +213,7 @@ async function startIn(
     { clock: deps.clock, ...(deps.logFs ? { logFs: deps.logFs } : {}) },
   );
   if (!made.ok) {
+    await estop.abandon(enrolled.stop);
     locked.lock.release();
     return made;
   }
@@ -216,6 +231,7 @@ async function startIn(
     ok: true,
     task: made.task,
     cwdLock: locked,
+    stop: enrolled.stop,
     spec,
     firstMessage: goalMessage(goal, brief),
     events: made.events as StoredEvent[],

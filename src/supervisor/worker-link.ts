@@ -159,6 +159,8 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
         const tail = stderrTail === "" ? {} : { stderrTail };
         port.exited = port.worker;
         port.worker = null;
+        /* The command may have ended it from outside: then this is a stop, and no failure. */
+        port.estop.held();
         if (port.state.spec?.transport === "process-pipe" && event.code === 0) endOfPipe(port);
         const exitReason = exitReasonOf(port);
         put({ type: "worker.exited", data: { code: event.code, signal: event.signal, exitReason, ...tail } });

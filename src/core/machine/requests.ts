@@ -55,9 +55,17 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
     case "worker.start-failed":
     case "owner.claimed":
       return { ...state, requests: deferredOnly(state.requests) };
+    case "estop.requested":
     case "stop.requested":
+    case "stop.proven": {
+      /* What waits for a person outlives the emergency stop: it is lifted, and the person still decides. */
+      const isKept = state.stop.kind !== "none" && state.stop.by === "estop";
+      const kept = isKept ? deferredOnly(state.requests) : {};
+      return state.stop.kind !== "none" && Object.keys(state.requests).length > 0
+        ? { ...state, requests: kept }
+        : state;
+    }
     case "takeover.requested":
-    case "stop.proven":
     case "task.completed":
     case "task.failed":
       return Object.keys(state.requests).length > 0 ? { ...state, requests: {} } : state;

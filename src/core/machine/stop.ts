@@ -21,6 +21,17 @@ export function stop(state: TaskState, event: TaskEvent): TaskState {
       const faster = how === "now" || (present.kind === "requested" && present.how === "now");
       return { ...state, stop: { ...kept, how: faster ? "now" : "graceful" } };
     }
+    case "estop.requested": {
+      /* A pause keeps the session: `control` takes the wheel away then. */
+      if (event.data.verb === "pause" || state.ended.kind !== "no") return state;
+      if (present.kind === "proven" || present.kind === "requested") return state;
+      const reason = event.data.reason ?? "The emergency stop.";
+      const how = "graceful";
+      return {
+        ...state,
+        stop: { kind: "requested", by: "estop", how, reason, end: "stopped", cause: null, mono: event.mono },
+      };
+    }
     case "stop.proven": {
       if (present.kind !== "requested" && present.kind !== "unproven") return state;
       const { by, reason, end, cause } = present;

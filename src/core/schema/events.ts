@@ -118,6 +118,8 @@ export const eventSchemas = {
     verify: Verification,
     limits: Limits,
     sessionId: Str,
+    /** The name under which the emergency stop knows it, where that is not its id. */
+    controlId: Opt(Str),
     model: Opt(Str),
     /** `provider/id` of the decider; absent: Pi's current model. */
     decisionModel: Opt(Str),
@@ -366,7 +368,17 @@ export const eventSchemas = {
   }),
   "stop.proven": Type.Object({ method: Str, killed: Int, durationMs: Num }),
   "stop.failed": Type.Object({ remaining: Type.Array(Remaining), durationMs: Num }),
-  "estop.requested": Type.Object({ epoch: Int, reason: Opt(Str) }),
+  /** The emergency stop has reached this task: from here on nothing of it moves. */
+  "estop.requested": Type.Object({
+    epoch: Int,
+    reason: Opt(Str),
+    verb: Opt(oneOf("stop", "pause")),
+    how: Opt(oneOf("now", "after-call")),
+  }),
+  "estop.acknowledged": Type.Object({ epoch: Int }),
+  /** Nothing that was registered is left; looked at apart from what the teardown itself says. */
+  "estop.verified": Type.Object({ epoch: Int }),
+  "estop.failed": Type.Object({ epoch: Int, detail: Opt(Str) }),
 
   /** Durable before the worker is ended for it. */
   "takeover.requested": Type.Object({ by: oneOf("person"), sessionId: Str }),

@@ -1,7 +1,7 @@
 /** What people say to a worker: messages, and answers to what waits for them. */
 import type { EventDraft, EventMap } from "../../core/events.ts";
 import { refusal, requestRefusal } from "../../core/machine/admit.ts";
-import type { TaskState } from "../../core/machine/state.ts";
+import type { RequestState, TaskState } from "../../core/machine/state.ts";
 import { openSignOff } from "../../core/machine/verification.ts";
 import { failure, type Result } from "../../core/result.ts";
 import { answersOf } from "../answers.ts";
@@ -69,8 +69,11 @@ async function answerIn(
   const signOff = isSignOff(driver.state, requestId);
   if (!request && !signOff) return failure("request-lost", `Request ${requestId} is gone.`);
   const { taskId } = driver.state;
+  const held = driver.estop.held();
+  if (held) return held;
+  const revived = request ? keptOverStop(driver.state, request) : null;
   const refused =
-    refusal(driver.state, given.decision) ??
+    (revived ? null : refusal(driver.state, given.decision)) ??
     requestRefusal(request ?? { requestId, kind: "sign-off", phase: "pending" }, given.decision);
   if (refused) return refused;
   const data: EventMap["request.answered"] = { requestId, decision: given.decision, by: "person", via: given.via };
@@ -83,9 +86,16 @@ async function answerIn(
   } else if (given.note !== undefined) {
     data.note = driver.redactor.text(given.note);
   }
-  if (driver.record(...claim, { type: "request.answered", data }) !== "written") return logFull();
+  const again: EventDraft[] = revived ? [{ type: "task.recovering", data: revived }] : [];
+  if (driver.record(...claim, ...again, { type: "request.answered", data }) !== "written") return logFull();
   const synced = await driver.synced();
   return synced.ok ? { ok: true, taskId } : synced;
+}
+
+/** An answer to what waited through an emergency stop takes the task up again: it is a person's explicit act. */
+function keptOverStop({ stop, spec, sessionId }: TaskState, request: RequestState): EventMap["task.recovering"] | null {
+  if (stop.kind !== "proven" || stop.by !== "estop" || request.deferral !== "deferred" || !spec) return null;
+  return { fresh: false, resume: true, sessionId: sessionId ?? spec.sessionId };
 }
 
 /** A request that no driver of this process has open: a deferred one is claimed, everything else is refused by name. */
