@@ -17,7 +17,7 @@ export async function buildControl(outFile: string, root = ROOT): Promise<number
   mkdirSync(dirname(outFile), { recursive: true });
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ["src/cli/pi-claude-supervisor-control.ts"],
+    entryPoints: ["src/cli/control.ts"],
     outfile: outFile,
     bundle: true,
     platform: "node",
