@@ -3,6 +3,7 @@
  * socket or watcher; what a command needs is loaded when the command runs (see extension/lazy.ts).
  */
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+import { filterToolCall } from "./extension/agent-filter.ts";
 import { registerSupervise } from "./extension/command.ts";
 import { bindSession, type Instance, leaveSession, noteTranscript } from "./extension/session-binding.ts";
 import { registerTools } from "./extension/tools.ts";
@@ -12,6 +13,7 @@ export default function superviseClaude(pi: ExtensionAPI): void {
   registerSupervise(pi, instance);
   registerTools(pi);
   pi.on("session_start", (_event, ctx) => bindSession(instance, ctx));
+  pi.on("tool_call", (event, ctx) => filterToolCall(event, ctx));
   pi.on("message_start", () => noteTranscript(instance));
   pi.on("session_shutdown", (event) => leaveSession(instance, event.reason));
 }

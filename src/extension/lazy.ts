@@ -23,6 +23,7 @@ export const lazy = {
   doctor: () => import("../supervisor/doctor/index.ts"),
   takeover: () => import("./ui/run-in-terminal.ts"),
   signals: () => import("./signals.ts"),
+  toolGuard: () => import("../control/agent-guard.ts"),
   sdk: () => import("./sdk.ts"),
   decisions: () => import("./decision-factory.ts"),
   report: () => import("../report/index.ts"),

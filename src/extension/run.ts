@@ -9,7 +9,16 @@ import { deliver, getHub, openSupervisor } from "./session-binding.ts";
 
 /** With `--json`, programs get an answer within 15 s whatever happens; these commands may take their own time. */
 const ANSWER_MS = 14_000;
-const UNHURRIED: ReadonlySet<string> = new Set(["start", "verify", "stop", "kill", "pause", "resume", "recover"]);
+const UNHURRIED: ReadonlySet<string> = new Set([
+  "start",
+  "verify",
+  "stop",
+  "kill",
+  "pause",
+  "resume",
+  "recover",
+  "estop",
+]);
 
 /** `place` was read while the command's `ctx` was fresh; from here on only the port reaches Pi. */
 export async function runCommand(input: string, place: Place, port: PiPort): Promise<void> {

@@ -1,8 +1,8 @@
 import { runDrill } from "../../control/drill.ts";
 import { actorOf } from "../../control/person.ts";
+import { text } from "../../control/show.ts";
 import type { Answer, CliPorts } from "./ports.ts";
 import { callerOf, refused } from "./refusal.ts";
-import { text } from "./show.ts";
 
 /** A stop on a dummy worker, timed. Exit 0 only when the dummy is proven gone. */
 export async function drill(ports: CliPorts): Promise<Answer> {

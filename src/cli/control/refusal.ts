@@ -1,8 +1,8 @@
 /** How a refusal looks: the same in text and JSON, and it has changed nothing. */
 import type { Caller } from "../../control/person.ts";
+import { text } from "../../control/show.ts";
 import type { Failure } from "../../core/result.ts";
 import type { Answer, CliPorts } from "./ports.ts";
-import { text } from "./show.ts";
 
 const CONTENTION = new Set(["lock-held", "stop-in-force", "epoch-mismatch", "busy", "estop"]);
 const UNFINISHED = new Set(["failed-to-stop", "disk-full", "read-only-disk", "io-error", "too-many-files"]);

@@ -12,6 +12,7 @@ import { resume } from "../../control/resume.ts";
 import { ALL, isThere } from "../../control/set-latch.ts";
 import { SettingReader, type SharedSetting } from "../../control/shared-setting.ts";
 import { SharedStop } from "../../control/shared-stop.ts";
+import { showReport, showStatus, text } from "../../control/show.ts";
 import { type ControlStatus, emptyStatus, LIMITS, readStatus } from "../../control/status.ts";
 import { assertNever, type Failure, failure } from "../../core/result.ts";
 import { createIds } from "../../platform/ids.ts";
@@ -20,7 +21,6 @@ import { drill } from "./drill.ts";
 import type { Answer, CliPorts } from "./ports.ts";
 import { callerOf, refused } from "./refusal.ts";
 import { shared } from "./shared.ts";
-import { showReport, showStatus, text } from "./show.ts";
 
 /** Runs one command and returns its exit code. */
 export async function runControl(argv: readonly string[], ports: CliPorts): Promise<number> {

@@ -9,11 +9,11 @@ import {
   setSharedStop,
 } from "../../control/shared-acts.ts";
 import { readPages } from "../../control/shared-page.ts";
+import { text } from "../../control/show.ts";
 import { failure, type Result } from "../../core/result.ts";
 import type { Command } from "./arguments.ts";
 import type { Answer, CliPorts } from "./ports.ts";
 import { callerOf, refused } from "./refusal.ts";
-import { text } from "./show.ts";
 
 const NOTICE = [
   "A stop in this folder halts the unattended runs of every account that names it here.",

@@ -378,7 +378,7 @@ export const eventSchemas = {
   "estop.acknowledged": Type.Object({ epoch: Int }),
   /** Nothing that was registered is left; looked at apart from what the teardown itself says. */
   "estop.verified": Type.Object({ epoch: Int }),
-  "estop.failed": Type.Object({ epoch: Int, detail: Opt(Str) }),
+  "estop.failed": Type.Object({ epoch: Int }),
 
   /** Durable before the worker is ended for it. */
   "takeover.requested": Type.Object({ by: oneOf("person"), sessionId: Str }),

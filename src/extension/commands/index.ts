@@ -5,9 +5,9 @@ import type { CommandName } from "../parse/spec.ts";
 
 type Run = (scene: Scene, supervisor: Supervisor | undefined) => Promise<Answer | BadAnswer>;
 
-/** `help` and `doctor` work where the state directory does not. */
+/** `help`, `doctor` and the emergency stop work where the state directory does not. */
 export function needsSupervisor(name: CommandName): boolean {
-  return name !== "help" && name !== "doctor";
+  return name !== "help" && name !== "doctor" && name !== "estop";
 }
 
 export const commands: Readonly<Record<CommandName, () => Promise<Run>>> = {
@@ -33,6 +33,7 @@ export const commands: Readonly<Record<CommandName, () => Promise<Run>>> = {
   report: async () => withSupervisor((await import("./report.ts")).report),
   policy: async () => withSupervisor((await import("./policy.ts")).policy),
   doctor: async () => plain((await import("./doctor.ts")).doctor),
+  estop: async () => plain((await import("./estop.ts")).estop),
   help: async () => plain((await import("./help.ts")).help),
 };
 

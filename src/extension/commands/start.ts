@@ -1,6 +1,7 @@
 /** `/supervise start <goal>`: one task begins. In print and JSON mode the answer comes at its end or when it waits. */
 import type { Failure } from "../../core/result.ts";
 import type { StartAnswer, StartInput, TaskView } from "../../supervisor/api.ts";
+import { emergencyStopCommand } from "../../supervisor/emergency-command.ts";
 import { type Answer, type BadAnswer, type Command, EXIT, type Scene } from "../answer.ts";
 import { askForVerification } from "../ui/ask-verification.ts";
 import { count, money, nextStep, safe, stateWords } from "../words-for-people.ts";
@@ -89,6 +90,7 @@ function begun(started: StartAnswer): Answer {
     ...notices.map((notice) => `Note: ${safe(notice)}`),
     `Look: /supervise status ${taskId}`,
     `Stop: ${stopCommand}`,
+    `Stop everything, from any shell: ${emergencyStopCommand(process.env)}`,
   ];
   return { ok: true, fields: fieldsOf(started), text: text.join("\n") };
 }
@@ -121,5 +123,5 @@ function ended(started: StartAnswer, task: TaskView): Answer | BadAnswer {
 
 function fieldsOf(started: StartAnswer): object {
   const { taskId, cwd, mode, stopCommand, notices } = started;
-  return { taskId, cwd, mode, stopCommand, notices };
+  return { taskId, cwd, mode, stopCommand, emergencyStopCommand: emergencyStopCommand(process.env), notices };
 }

@@ -1,5 +1,6 @@
 /** `/supervise status [ID]`: where a task stands, what is left of its limits, who must act. */
 import type { TaskView } from "../../supervisor/api.ts";
+import { emergencyStopCommand } from "../../supervisor/emergency-command.ts";
 import type { Command } from "../answer.ts";
 import { age, callLine, count, duration, money, nextStep, safe, section, stateWords } from "../words-for-people.ts";
 
@@ -12,7 +13,10 @@ export const status: Command<"status"> = async ({ call }, supervisor) => {
       message: 'There is no task yet. Start one: /supervise start <goal> --verify "<cmd>".',
     };
   const found = await supervisor.status(taskId);
-  return found.ok ? { ok: true, fields: found.task, text: statusText(found.task) } : found;
+  if (!found.ok) return found;
+  const emergency = emergencyStopCommand(process.env);
+  const text = `${statusText(found.task)}\nStop everything, from any shell: ${emergency}`;
+  return { ok: true, fields: { ...found.task, emergencyStopCommand: emergency }, text };
 };
 
 export function statusText(task: TaskView, now: number = Date.now()): string {

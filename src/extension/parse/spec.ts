@@ -169,6 +169,20 @@ export const specs = {
     flags: { cwd: { kind: "text", value: "DIR", about: "judged as if run there (default: Pi's)" } },
   },
   doctor: { about: "what this machine lacks for a good start, and how to mend it", args: [], flags: {} },
+  estop: {
+    about: "the emergency stop of everything, or of one task",
+    args: [
+      { name: "status|pause|resume|stop", kind: "choice", choices: ["status", "pause", "resume", "stop"] },
+      { ...task, optional: true },
+    ],
+    flags: {
+      all: { kind: "switch", about: "everything of this account (the default without an id)" },
+      reason: { kind: "text", value: '"<why>"', about: "kept with the stop" },
+      now: { kind: "switch", about: "end what runs at once (default)" },
+      "after-call": { kind: "switch", about: "let the present tool call end first, a minute at most" },
+      wait: { kind: "duration", value: "D", about: "longest wait for live supervisors" },
+    },
+  },
   help: {
     about: "all commands, or one of them",
     args: [{ name: "command", kind: "command", optional: true }],
@@ -181,7 +195,7 @@ export type CommandName = keyof typeof specs;
 export const commandNames = Object.keys(specs) as CommandName[];
 
 /** Subcommands that belong to the plan and are refused until they are built. */
-export const laterCommands: readonly string[] = ["estop"];
+export const laterCommands: readonly string[] = [];
 
 /** Flags that every subcommand takes. */
 export const commonFlags = {

@@ -1,8 +1,8 @@
 /** Status and outcomes in words. Everything that comes from a file is printed inert. */
-import { inert } from "../../control/reason.ts";
-import type { Remaining } from "../../control/record.ts";
-import type { RecordReport, StopReport } from "../../control/request.ts";
-import { type ControlStatus, LIMITS, type RecordStatus } from "../../control/status.ts";
+import { inert } from "./reason.ts";
+import type { Remaining } from "./record.ts";
+import type { RecordReport, StopReport } from "./request.ts";
+import { type ControlStatus, LIMITS, type RecordStatus } from "./status.ts";
 
 export function showStatus(status: ControlStatus, scope: string): string {
   const { held } = status;
