@@ -1,7 +1,6 @@
 /** `start`: everything is judged before anything is written; a refusal leaves nothing behind. */
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
-import { CONTROL_ID_VARIABLE } from "../control/identity.ts";
 import type { EventMap, StoredEvent } from "../core/events.ts";
 import { initialState, type TaskSpec } from "../core/machine/state.ts";
 import { goalMessage } from "../core/prompts.ts";
@@ -112,7 +111,6 @@ async function startIn(
   const { layout, env, ids } = deps;
   const { settings, notes, origins } = config;
   const { mode, transport } = settings;
-  const controlId = env[CONTROL_ID_VARIABLE];
   const apart = refuseOverlap(layout, cwd);
   if (!apart.ok) return apart;
 
@@ -175,7 +173,7 @@ async function startIn(
     verify: frozen.spec,
     limits,
     sessionId: ids.uuid(),
-    ...(controlId === undefined || controlId === "" ? {} : { controlId }),
+    ...(settings.controlId === undefined ? {} : { controlId: settings.controlId }),
     ...(model === undefined ? {} : { model }),
     ...(decisionModel === undefined ? {} : { decisionModel }),
     workerEnvNames: [...settings.workerEnv],
