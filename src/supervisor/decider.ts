@@ -16,6 +16,7 @@ import { questionsOf } from "./answers.ts";
 import { ending } from "./bounds.ts";
 import type { DriverPort } from "./effect-port.ts";
 import { LAST_WORDS } from "./raw.ts";
+import { heldUp } from "./task-stop.ts";
 
 type DecideEffect = Extract<Effect, { kind: "decide" }>;
 type Said = Omit<EventMap["decision.made"], "decisionId" | "kind" | "requestId" | "late">;
@@ -76,13 +77,15 @@ export function createDecider(port: DriverPort): Decider {
   return {
     async decide(effect) {
       const question = await questionFor(port, effect);
-      if (question === null || !isAwaited(port.state, effect.decisionId)) return;
+      if (question === null || (await heldUp(port)) === false || !isAwaited(port.state, effect.decisionId)) return;
       const { decisionId, about: kind, requestId } = effect;
       const named = { decisionId, kind, ...(requestId === null ? {} : { requestId }) };
       const tree = question.treeId === undefined ? {} : { treeId: question.treeId };
       const recorded = port.record({ type: "decision.asked", data: { ...named, ...tree } });
       const synced = recorded === "written" && (await port.synced()).ok;
-      const outcome = synced ? await ask(made(), question.text, decisionId) : UNLOGGED;
+      const outcome = synced && port.estop.held() === null ? await ask(made(), question.text, decisionId) : UNLOGGED;
+      /* A stop that stands by now wins: the decision is only noted. */
+      port.estop.held();
       const late = isAwaited(port.state, decisionId) ? {} : { late: true as const };
       const request = requestId === null ? undefined : port.state.requests[requestId];
       if (outcome.decision === "answer" && request && !late.late) {
