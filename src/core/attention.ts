@@ -16,6 +16,8 @@ export interface Call {
   key: string;
   /** The cause, when it is not this task's own: told once for all tasks that it stops. */
   shared: string | null;
+  /** It tells of something that happened, and stands whatever comes after it. */
+  once?: true;
   reason: EscalationReason;
   title: string;
   text: string;
@@ -109,25 +111,27 @@ export function callsFor(state: TaskState): Call[] {
 
 /** The calls that began with this event, which led from one state to the other. */
 export function newCalls(before: TaskState, after: TaskState, event: Pick<TaskEvent, "type" | "data">): Call[] {
-  if (isSame(before, after)) return [];
+  if (event.type !== "budget.warning" && isSame(before, after)) return [];
   const known = new Set(callsFor(before).map((one) => one.key));
-  return [...paused(before, after, event), ...callsFor(after).filter((one) => !known.has(one.key))];
+  return [...toldOf(before, after, event), ...callsFor(after).filter((one) => !known.has(one.key))];
 }
 
-/** A person who pauses knows it. */
-function paused(before: TaskState, after: TaskState, event: Pick<TaskEvent, "type" | "data">): Call[] {
+/** What is told of an event and is no wait: a pause (a person who pauses knows it), a budget that comes to its end. */
+function toldOf(before: TaskState, after: TaskState, event: Pick<TaskEvent, "type" | "data">): Call[] {
+  const { taskId } = after;
+  const told = { shared: null, once: true } as const;
+  if (event.type === "budget.warning" && "budget" in event.data) {
+    const { budget, text } = event.data;
+    const title = `${taskId} has used up most of a budget: ${budget}`;
+    const next = [`/supervise status ${taskId}`];
+    return [{ ...told, key: `${taskId}:budget:${budget}:${after.at}`, reason: "budget", title, text, next }];
+  }
   if (event.type !== "pause.requested" || !("by" in event.data) || event.data.by === "person") return [];
   if (before.control === after.control) return [];
-  const { taskId } = after;
+  const text = "reason" in event.data ? event.data.reason : "";
+  const next = [`/supervise resume ${taskId}`];
   return [
-    {
-      key: `${taskId}:paused:${after.at}`,
-      shared: null,
-      reason: "paused",
-      title: `${taskId} was paused`,
-      text: "reason" in event.data ? event.data.reason : "",
-      next: [`/supervise resume ${taskId}`],
-    },
+    { ...told, key: `${taskId}:paused:${after.at}`, reason: "paused", title: `${taskId} was paused`, text, next },
   ];
 }
 

@@ -76,6 +76,7 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "takeover.requested",
   "ungated",
   "worker.drift",
+  "budget.warning",
   "timer.fired",
   "rejected",
   "log.recovered",

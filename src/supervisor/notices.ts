@@ -171,9 +171,9 @@ function remember(told: Set<string>, key: string): void {
   if (oldest !== undefined) told.delete(oldest);
 }
 
-/** A pause, and an end, stand whatever came after them; a wait that is over needs nobody. */
+/** A wait that is over needs nobody. */
 function stillStands(call: Call, state: TaskState): boolean {
-  return call.reason === "paused" || callsFor(state).some((one) => one.key === call.key);
+  return call.once === true || callsFor(state).some((one) => one.key === call.key);
 }
 
 type Group = [Gathered, ...Gathered[]];

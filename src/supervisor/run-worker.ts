@@ -150,10 +150,16 @@ export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Pr
   const promptId = effect.promptId ?? deps.ids.uuid();
   const own = raw.text(effect.source === "goal" ? "goal" : promptId) ?? (effect.redacted ? undefined : effect.text);
   const prefaced = (words: string): string => (effect.preface === undefined ? words : `${effect.preface}\n\n${words}`);
+  const wrapUp = effect.wrapUp === true ? { wrapUp: true } : {};
   const fail = (fault: Failure): void => {
     port.record({
       type: "prompt.failed",
-      data: { promptId, reason: fault.reason, message: port.redactor.text(fault.message) },
+      data: {
+        promptId,
+        reason: fault.reason,
+        message: port.redactor.text(fault.message),
+        ...(effect.alone ? wrapUp : {}),
+      },
     });
   };
   if (own === undefined) {
@@ -169,8 +175,10 @@ export async function sendPrompt(port: DriverPort, effect: EffectOf<"send">): Pr
   const wait = heldUp(port);
   if (wait && !(await wait)) return;
   if (
-    port.record({ type: "prompt.intent", data: { promptId, source, text: prefaced(effect.text), redacted } }) !==
-    "written"
+    port.record({
+      type: "prompt.intent",
+      data: { promptId, source, text: prefaced(effect.text), redacted, ...wrapUp },
+    }) !== "written"
   ) {
     return fail(failure("log-unavailable", "The log can't be written, so nothing is sent."));
   }

@@ -146,7 +146,7 @@ describe("a refused login", () => {
     assert.deepEqual([play.name, play.state.hold?.reason], ["human_required", "auth"]);
     assert.deepEqual(
       deadlines(play.state).map((deadline) => deadline.name),
-      ["wall"],
+      [],
       "silence is no stall while a person is needed",
     );
     assert.deepEqual(play.feed(result()).kinds(), ["verify"]);
@@ -452,16 +452,17 @@ describe("numbers", () => {
 
 describe("deadlines", () => {
   test("the silence watch rests while a person is asked, and is longer while a tool runs", () => {
+    const TIME = ["wall-warning", "wall"];
     const names = (play: Play): string[] => deadlines(play.state).map((deadline) => deadline.name);
-    const play = working();
-    assert.deepEqual(names(play), ["quiet", "wall"]);
+    const play = working({ mode: "manual" });
+    assert.deepEqual(names(play), ["quiet", ...TIME]);
     play.feed(review("r1"));
-    assert.deepEqual(names(play), ["wall"]);
+    assert.deepEqual(names(play), [], "the task's own time rests as well");
     play.feed(
       { type: "request.answered", data: { requestId: "r1", decision: "approve", by: "person", via: "command" } },
       { type: "request.replied", data: { requestId: "r1", ok: true } },
     );
-    assert.deepEqual(names(play), ["tool-cap", "quiet", "wall"]);
+    assert.deepEqual(names(play), ["tool-cap", "quiet", ...TIME]);
     assert.equal(deadlines(play.state)[1]?.length, 1_800_000);
   });
 

@@ -1,5 +1,7 @@
 /** What one event calls for, once: replies, teardowns, records. The state has already moved. */
 import type { EventDraft, EventMap, TaskEvent } from "../events.ts";
+import { wallLength } from "./budgets.ts";
+import { closeOutMs } from "./closing.ts";
 import { hasProcess, isTakenOver } from "./control.ts";
 import { deadlines } from "./deadlines.ts";
 import { answersRequest, decisionIdOf, requestAsked } from "./decider.ts";
@@ -7,9 +9,9 @@ import { deferralPlan, isDeferred } from "./deferral.ts";
 import { type Effect, record } from "./effects.ts";
 import { hasLostItsPipe } from "./hold.ts";
 import { denial, denied, toReply } from "./replies.ts";
-import { budgetWarnings } from "./spending.ts";
 import type { TaskState } from "./state.ts";
 import { ranUngated } from "./tools.ts";
+import { budgetWarnings } from "./warnings.ts";
 
 /** Milliseconds between stdin EOF and TERM, by the reason of the end (commands.md, Defaults). */
 const EXIT_MS = { completed: 2_000, deferral: 10_000, other: 30_000 } as const;
@@ -41,6 +43,10 @@ export function lateReason(state: TaskState): string {
 
 /** What this event calls for, once. */
 export function answer(before: TaskState, after: TaskState, event: TaskEvent): Effect[] {
+  return [...budgetWarnings(before, after, event).map(record), ...follows(before, after, event)];
+}
+
+function follows(before: TaskState, after: TaskState, event: TaskEvent): Effect[] {
   switch (event.type) {
     case "gate.verdict": {
       const { callId, toolUseId, verdict, reason } = event.data;
@@ -80,14 +86,12 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
         },
       ];
     }
-    case "turn.result": {
-      const warnings = budgetWarnings(before, after).map(record);
+    case "turn.result":
       return Object.values(after.requests).some(isDeferred) && hasProcess(after)
-        ? [...warnings, { kind: "end-worker", why: "deferral", exitMs: EXIT_MS.deferral }]
-        : warnings;
-    }
+        ? [...leftBehind(after), { kind: "end-worker", why: "deferral", exitMs: EXIT_MS.deferral }]
+        : [];
     case "decision.made":
-      return [...follows(before, event.data), ...budgetWarnings(before, after)].map(record);
+      return decided(before, event.data).map(record);
     case "request.answered": {
       if (before.verification.kind === "signing") return confirmTree(before, after);
       const request = before.requests[event.data.requestId];
@@ -123,6 +127,8 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
       return [{ kind: "end-worker", why: "incident", exitMs: QUIT_EXIT_MS }];
     case "verify.finished":
       if (after.verification.kind === "signing") return [{ kind: "ask-sign-off" }];
+      if (after.closing.kind === "close-out" && event.data.outcome === "fail" && after.hold === null)
+        return watchdog(after, "close-out");
       return confirmTree(before, after);
     case "task.completed":
       if (after.ended.kind !== "completed" || before.ended.kind !== "no") return [];
@@ -174,8 +180,16 @@ function takeover(before: TaskState, after: TaskState): Effect[] {
   return after.resources.length > 0 ? [...said, { kind: "sweep" }] : said;
 }
 
+/** Background tasks die with the process that a deferral ends: a person hears which. */
+function leftBehind({ background, taskId }: TaskState): Effect[] {
+  if (background.length === 0) return [];
+  const names = background.slice(0, 5).map((task) => task.description || task.kind);
+  const text = `While ${taskId} waits for your answer its worker is gone, and with it what ran in the background: ${names.join("; ")}`;
+  return [record({ type: "notice", data: { level: "warning", text } })];
+}
+
 /** What a decision leads to at once; a turn's end that was judged is taken up by `next`. */
-function follows(before: TaskState, data: EventMap["decision.made"]): EventDraft[] {
+function decided(before: TaskState, data: EventMap["decision.made"]): EventDraft[] {
   const { about } = before.decider;
   if (about.kind === "asked" && about.decisionId === data.decisionId) {
     if (about.about !== "exit" || data.decision !== "continue") return [];
@@ -207,11 +221,19 @@ function watchdog(state: TaskState, name: string): Effect[] {
     case "patience":
       return deferralPlan(state).map(record);
     case "quiet":
+      /* Claude itself says that it is idle: then its work is looked at, not shot. */
+      if (state.turn.kind === "idle") return [];
       return stopBy("stalled-no-result", `For ${spent} there was no ${what ?? "output"}, and no result.`);
     case "tool-cap":
       return stopBy("tool-cap", `${capital(what ?? "a tool call")} ran longer than the ${spent} that any may.`);
     case "wall":
+      if (state.closing.kind === "close-out") return [];
       return stopBy("wall-clock", `The task used up its time (${spent}).`);
+    case "close-out":
+      return stopBy(
+        "wall-clock",
+        `The task used up its time (${duration(wallLength(state))}) and the ${duration(closeOutMs(state))} after it in which its work could still be verified.`,
+      );
     default:
       return [];
   }

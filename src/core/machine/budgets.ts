@@ -1,6 +1,7 @@
 /** What was used up. Numbers that Claude did not report are absent, never 0 (invariant 10). */
 import type { TaskEvent } from "../events.ts";
 import { isTakenOver } from "./control.ts";
+import { type StateName, stateName } from "./project.ts";
 import type { BudgetState, TaskState } from "./state.ts";
 
 export function budgets(state: TaskState, event: TaskEvent): TaskState {
@@ -23,7 +24,9 @@ export function budgets(state: TaskState, event: TaskEvent): TaskState {
       return isTakenOver(state) ? state : to({ usedMs: b.usedMs + spentMs(state), ownerMono: event.mono });
     case "task.recovering":
       if (event.data.handback && isTakenOver(state)) return to({ ownerMono: event.mono });
-      return to({ extraMs: b.extraMs + (event.data.extendMs ?? 0) });
+      return to({ wallWarned: false, extraMs: b.extraMs + (event.data.extendMs ?? 0) });
+    case "timer.fired":
+      return event.data.name === "wall-warning" ? to({ wallWarned: true }) : state;
     case "verify.stale":
       return to({ voidRuns: b.voidRuns + 1 });
     default:
@@ -43,14 +46,34 @@ function cost(b: BudgetState, reported: number | undefined): Partial<BudgetState
 
 /** What the present owner has added to the time used (ms). */
 export function spentMs(state: TaskState): number {
-  return isTakenOver(state) ? 0 : Math.max(0, state.mono - state.budgets.ownerMono);
+  return isTakenOver(state) || state.budgets.resting ? 0 : Math.max(0, state.mono - state.budgets.ownerMono);
 }
 
 /** Milliseconds that are left of the task's time. */
 export function wallLeft(state: TaskState): number {
-  const { budgets: b, spec } = state;
   /* The last owner's time counts into `usedMs` only when the next one claims the task. */
-  return (spec?.limits.wallMs ?? 0) + b.extraMs - b.usedMs - spentMs(state);
+  return wallLength(state) - state.budgets.usedMs - spentMs(state);
+}
+
+/** The task's whole time (ms). */
+export function wallLength({ budgets: b, spec }: TaskState): number {
+  return (spec?.limits.wallMs ?? 0) + b.extraMs;
+}
+
+/** When the task's time would have begun had it never stood still, on the owner's clock (ms). */
+export function wallBegan(state: TaskState): number {
+  return state.mono - state.budgets.usedMs - spentMs(state);
+}
+
+const RESTING: ReadonlySet<StateName> = new Set<StateName>(["human_required", "paused", "taken_over"]);
+
+/** The clock stands still while nothing goes on without a person: an approval may take days. */
+export function wallClock(state: TaskState): TaskState {
+  const { budgets: b, mono } = state;
+  const resting = RESTING.has(stateName(state));
+  if (resting === b.resting) return state;
+  const next = resting ? { resting, usedMs: b.usedMs + spentMs(state) } : { resting, ownerMono: mono };
+  return { ...state, budgets: { ...b, ...next } };
 }
 
 /** Cost so far in USD as Claude estimates it, or undefined when it never reported any. */

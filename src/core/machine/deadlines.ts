@@ -2,12 +2,30 @@
  * Every clock that runs for a task, derived from its state: the supervisor arms one timer for the nearest, and status
  * shows them all. Times are milliseconds on the owner's monotonic clock.
  */
+import { wallBegan, wallLength } from "./budgets.ts";
+import { closeOutMs } from "./closing.ts";
 import { heldRequests } from "./deferral.ts";
 import { pendingRequests } from "./requests.ts";
 import type { TaskState } from "./state.ts";
 import { SETTLE_MS } from "./turn.ts";
+import { isActive } from "./verification.ts";
 
-export type DeadlineName = "startup" | "retry" | "quiet" | "tool-cap" | "wall" | "patience" | "settle" | "background";
+export type DeadlineName =
+  | "startup"
+  | "retry"
+  | "quiet"
+  | "tool-cap"
+  | "wall"
+  | "patience"
+  | "settle"
+  | "background"
+  | "wall-warning"
+  | "wrap-up"
+  | "close-out";
+
+/** Shares of the wall clock at which a person is told, and the worker. */
+export const WARN_AT = 0.8;
+export const WRAP_UP_AT = 0.9;
 
 export interface Deadline {
   name: DeadlineName;
@@ -57,8 +75,26 @@ export function deadlines(state: TaskState): Deadline[] {
   if (w.kind === "live" && held.length > 0 && !deciding && limits.patienceMs !== undefined) {
     put("patience", Math.min(...held.map((request) => request.mono)), limits.patienceMs, "your answer");
   }
-  put("wall", state.budgets.ownerMono - state.budgets.usedMs, limits.wallMs + state.budgets.extraMs, "the task");
+  putTime(state, put);
   return list;
+}
+
+type Put = (name: DeadlineName, from: number, length: number, what: string) => void;
+
+/** The task's own time; it stands still while a person is waited for. */
+function putTime(state: TaskState, put: Put): void {
+  const { closing: c, budgets, spec, verification } = state;
+  if (budgets.resting) return;
+  if (c.kind === "close-out") {
+    /* A verification has a time limit of its own, and its verdict is what the close-out is for. */
+    if (!isActive(verification)) put("close-out", c.since, closeOutMs(state), "the close-out");
+    return;
+  }
+  const began = wallBegan(state);
+  const length = wallLength(state);
+  if (!budgets.wallWarned) put("wall-warning", began, length * WARN_AT, "the warning that time gets short");
+  if (spec?.mode === "auto" && c.kind === "open") put("wrap-up", began, length * WRAP_UP_AT, "the word to wrap up");
+  put("wall", began, length, "the task");
 }
 
 /** The call that runs longest: calls that wait for an answer do not run. */

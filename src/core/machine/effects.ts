@@ -7,7 +7,17 @@ import type { EndWhy, PromptSource, TaskState } from "./state.ts";
 export type Effect =
   | { kind: "spawn"; resume: boolean; sessionId: string }
   /** `promptId` is null where the supervisor makes one; `text` is what the log may hold. */
-  | { kind: "send"; source: PromptSource; promptId: string | null; text: string; redacted: boolean; preface?: string }
+  | {
+      kind: "send";
+      source: PromptSource;
+      promptId: string | null;
+      text: string;
+      redacted: boolean;
+      preface?: string;
+      /** It says that time is short; `alone`: and nothing else, in the middle of a turn. */
+      wrapUp?: true;
+      alone?: true;
+    }
   | { kind: "reply"; callId: string; toolUseId: string; requestId: string | null; reply: GateReply }
   /** Put this question to the Decision Worker; `requestId` is set when it is about a waiting call. */
   | { kind: "decide"; decisionId: string; about: DecisionKind; requestId: string | null }

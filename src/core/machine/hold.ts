@@ -94,6 +94,7 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         ? put("protocol-change", event.data.message, true)
         : state;
     case "prompt.failed":
+      if (event.data.wrapUp === true) return state;
       return put(holdReason(event.data.reason, "message-not-sent"), event.data.message);
     case "worker.retry":
       /* Claude 2.1.268 retries a refused login without end and without a result. */

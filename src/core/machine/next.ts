@@ -1,6 +1,8 @@
 /** What the state as a whole wants now: a spawn, a message, a verification, an end. */
-import { evidencePrompt, GO_ON, goalMessage, handbackPrompt, notSigned } from "../prompts.ts";
+import { evidencePrompt, GO_ON, goalMessage, handbackPrompt, notSigned, wrapUpPrompt } from "../prompts.ts";
 import { isAutomatic } from "./automation.ts";
+import { wallLeft } from "./budgets.ts";
+import { mayInterject, wantsWrapUp } from "./closing.ts";
 import { decisionIdOf, isOpen, MAX_RESUMES, mayAsk } from "./decider.ts";
 import { answeredWhileDeferred } from "./deferral.ts";
 import { type Effect, record, type Step } from "./effects.ts";
@@ -56,7 +58,24 @@ export function next(state: TaskState, effects: Effect[]): Step {
   if (spec.mode === "auto" && wantsVerification(state)) {
     return { state, effects: [...effects, record({ type: "verify.requested", data: { by: "auto" } })] };
   }
-  const message = nextMessage(state);
+  if (isAutomatic(state) && mayInterject(state)) {
+    const text = wrapUpPrompt(wallLeft(state));
+    const sending: TaskState = {
+      ...state,
+      turn: { kind: "sending", source: "recover", promptId: null, mono: state.mono, interjected: true },
+    };
+    const send: Effect = {
+      kind: "send",
+      source: "recover",
+      promptId: null,
+      text,
+      redacted: false,
+      wrapUp: true,
+      alone: true,
+    };
+    return { state: sending, effects: [...effects, send] };
+  }
+  const message = withWrapUp(state, nextMessage(state));
   if (message === null) return { state, effects };
   if (w.kind === "gone" && state.resources.length === 0 && RESUMABLE.has(w.why)) {
     const sessionId = state.sessionId ?? spec.sessionId;
@@ -87,7 +106,7 @@ function isTurnsEnd(state: TaskState): boolean {
 /** What the decider is to be asked now: about a turn's end once, about an exit unless evidence goes out anyway. */
 function wantsDecision(state: TaskState): "turn-end" | "exit" | null {
   const { verification: v, decider: d } = state;
-  if (!mayAsk(state) || d.about.kind !== "none") return null;
+  if (!mayAsk(state) || d.about.kind !== "none" || state.closing.kind === "close-out") return null;
   if (isTurnsEnd(state) && v.kind === "none" && state.worker.kind === "live") return "turn-end";
   const bare = state.resources.length === 0 && v.kind !== "failed";
   return isUnexpectedExit(state) && bare && d.resumes < MAX_RESUMES ? "exit" : null;
@@ -107,6 +126,7 @@ interface Message {
   redacted: boolean;
   /** Our own words before a person's. */
   preface?: string;
+  wrapUp?: true;
 }
 
 /** The one message to send next. A hold, and the person's switch, stop all but a person's. */
@@ -114,7 +134,7 @@ function nextMessage(state: TaskState): Message | null {
   const { spec, prompts: p, verification: v } = state;
   if (!spec) return null;
   const started = state.worker.kind === "live" && state.turn.kind === "none";
-  const automatic = isAutomatic(state) && openSignOff(state) === null;
+  const automatic = isAutomatic(state) && openSignOff(state) === null && state.closing.kind !== "close-out";
   const told = v.kind === "denied" ? notSigned(v.note) : null;
   if (started && automatic && !p.goalGiven) {
     return { source: "goal", promptId: null, text: goalMessage(spec.goal, spec.brief), redacted: spec.goalRedacted };
@@ -137,6 +157,13 @@ function nextMessage(state: TaskState): Message | null {
     return { source: "verifier", promptId: null, text, redacted: false };
   }
   return null;
+}
+
+/** What goes out anyway says that time is short as well. */
+function withWrapUp(state: TaskState, message: Message | null): Message | null {
+  if (message === null || !wantsWrapUp(state)) return message;
+  if (message.source !== "verifier" && message.source !== "recover") return message;
+  return { ...message, text: `${message.text}\n\n${wrapUpPrompt(wallLeft(state))}`, wrapUp: true };
 }
 
 function failed(gone: { reason: string | null; message: string | null }): Effect {

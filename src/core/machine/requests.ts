@@ -55,6 +55,10 @@ export function requests(state: TaskState, event: TaskEvent): TaskState {
     case "worker.start-failed":
     case "owner.claimed":
       return { ...state, requests: deferredOnly(state.requests) };
+    case "worker.swept":
+      /* A stop that is not proven, by whatever way it came: nobody is answered any more. */
+      if (state.stop.kind !== "unproven") return state;
+      return { ...state, requests: state.stop.by === "estop" ? deferredOnly(state.requests) : {} };
     case "estop.requested":
     case "stop.requested":
     case "stop.proven": {

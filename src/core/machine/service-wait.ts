@@ -4,6 +4,7 @@
  */
 import { classifyResult } from "../classify.ts";
 import type { EventMap } from "../events.ts";
+import { wallBegan, wallLength } from "./budgets.ts";
 import type { TaskState } from "./state.ts";
 
 const MINUTE = 60_000;
@@ -32,8 +33,7 @@ export function serviceWait(
   const wait = untilReset ?? (judged.reason === "rate-limited" ? 2 * growing : growing);
   const jitter = (event.seq * 7_919) % Math.max(1_000, Math.min(30_000, wait / 4));
   const due = event.mono + wait + Math.round(jitter);
-  const wallEnds = state.budgets.ownerMono - state.budgets.usedMs + state.spec.limits.wallMs + state.budgets.extraMs;
-  return due < wallEnds ? { why: judged.reason, attempt, due } : null;
+  return due < wallBegan(state) + wallLength(state) ? { why: judged.reason, attempt, due } : null;
 }
 
 function msUntil(moment: string | null, now: string): number | null {

@@ -44,8 +44,16 @@ export type TurnState =
   /** No message was written to this worker yet. */
   | { kind: "none" }
   /** A message is on its way: wanted, then durable, then written. */
-  | { kind: "sending"; source: PromptSource; promptId: string | null; mono: number }
-  | { kind: "busy"; promptId: string | null; mono: number }
+  | {
+      kind: "sending";
+      source: PromptSource;
+      promptId: string | null;
+      mono: number;
+      /** It goes into a turn that is under way. */
+      interjected?: true;
+    }
+  /** `saysIdle`: Claude says that it has nothing to do, although no result came (newer than 2.1.268). */
+  | { kind: "busy"; promptId: string | null; mono: number; saysIdle?: boolean }
   /** A result came while background tasks were alive. */
   | { kind: "background"; mono: number }
   /** The model service refused for a while: the supervisor waits, then tells the worker to go on. */
@@ -207,6 +215,10 @@ export interface BudgetState {
   /** Milliseconds that earlier owners spent, and the present owner's start on its own clock. */
   usedMs: number;
   ownerMono: number;
+  /** The task waits for a person: its clock stands still. */
+  resting: boolean;
+  /** A person was told that most of the time is used up. */
+  wallWarned: boolean;
 }
 
 /** What the decider is asked about the conversation as a whole, and what its answers add up to. */
@@ -268,6 +280,13 @@ export interface Counters {
   decisions: Record<string, number>;
 }
 
+/** How far the end of the task's time has come. */
+export type ClosingState =
+  | { kind: "open" }
+  /** `later`: it could not be said by itself, and goes out with the next message. */
+  | { kind: "wrap-up"; told: "no" | "later" | "yes" }
+  | { kind: "close-out"; since: number };
+
 /** The person's switch in `supervisor.json`, as it was last seen. */
 export type AutomationState = { kind: "on" } | { kind: "off"; why: string; since: string };
 
@@ -305,6 +324,7 @@ export interface TaskState {
   stop: StopState;
   control: ControlState;
   automation: AutomationState;
+  closing: ClosingState;
   hold: Hold | null;
   ended: EndedState;
   budgets: BudgetState;
@@ -359,6 +379,7 @@ export function initialState(taskId: string): TaskState {
     stop: { kind: "none" },
     control: { kind: "supervised" },
     automation: { kind: "on" },
+    closing: { kind: "open" },
     hold: null,
     ended: { kind: "no" },
     budgets: {
@@ -371,6 +392,8 @@ export function initialState(taskId: string): TaskState {
       extraMs: 0,
       usedMs: 0,
       ownerMono: 0,
+      resting: false,
+      wallWarned: false,
     },
     counters: {
       toolCalls: 0,

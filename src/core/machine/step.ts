@@ -3,7 +3,7 @@
  *
  * An event passes the small machines in a fixed order; each reads what the earlier ones already changed:
  *
- *   owner → automation → budgets → stall → tools → stop → ended → verification → requests → prompts → control → worker → turn → hold → decider → counters
+ *   owner → automation → budgets → closing → stall → tools → stop → ended → verification → requests → prompts → control → worker → turn → hold → decider → counters
  *
  * `budgets` and `tools` stand before the machines whose old state they ask for; `ended` stands before `verification`
  * because `completed` needs the verdict that `verification` then closes; `control` stands before `worker`, whose process
@@ -15,7 +15,8 @@ import { classifyResult } from "../classify.ts";
 import type { TaskEvent } from "../events.ts";
 import { answer, answerLate } from "./answer.ts";
 import { automation } from "./automation.ts";
-import { budgets, spentMs } from "./budgets.ts";
+import { budgets, spentMs, wallClock } from "./budgets.ts";
+import { closing } from "./closing.ts";
 import { control } from "./control.ts";
 import { counters } from "./counters.ts";
 import { decider } from "./decider.ts";
@@ -41,6 +42,7 @@ const MACHINES = [
   owner,
   automation,
   budgets,
+  closing,
   stall,
   tools,
   stop,
@@ -62,7 +64,7 @@ export function step(before: TaskState, event: TaskEvent): Step {
     const late = { ...stamped.counters, lateEvents: stamped.counters.lateEvents + 1 };
     return { state: { ...stamped, counters: late }, effects: answerLate(stamped, event) };
   }
-  const moved = MACHINES.reduce((state, machine) => machine(state, event), stamped);
+  const moved = wallClock(MACHINES.reduce((state, machine) => machine(state, event), stamped));
   const effects = answer(before, moved, event);
   return next(moved, effects);
 }
@@ -81,6 +83,7 @@ function stamp(state: TaskState, event: TaskEvent): TaskState {
     case "timer.fired":
     case "rejected":
     case "notice":
+    case "budget.warning":
     case "person.called":
       return stamped;
     case "worker.init":

@@ -20,10 +20,18 @@ export function turn(state: TaskState, event: TaskEvent): TaskState {
       return { ...to(goesOn ? { kind: "busy", promptId: null, mono } : { kind: "none" }), background: [] };
     }
     case "prompt.intent":
-      return to({ kind: "sending", source: event.data.source, promptId: event.data.promptId, mono });
+      return to({
+        kind: "sending",
+        source: event.data.source,
+        promptId: event.data.promptId,
+        mono,
+        ...(present.kind === "sending" && present.interjected ? { interjected: true } : {}),
+      });
     case "prompt.written":
       return present.kind === "sending" ? to({ kind: "busy", promptId: event.data.promptId, mono }) : state;
     case "prompt.failed":
+      if (present.kind === "sending" && present.interjected)
+        return to({ kind: "busy", promptId: null, mono: present.mono });
       return present.kind === "sending" ? to(state.lastResult ? { kind: "idle", mono } : { kind: "none" }) : state;
     case "worker.init":
       return isResting(present) ? to({ kind: "busy", promptId: null, mono }) : state;
@@ -46,11 +54,13 @@ export function turn(state: TaskState, event: TaskEvent): TaskState {
       return to(state.background.length > 0 ? { kind: "background", mono } : { kind: "idle", mono });
     }
     case "worker.session-state":
+      if (present.kind === "busy") return to({ ...present, saysIdle: event.data.state === "idle" });
       return event.data.state === "idle" && present.kind === "settling" ? to({ kind: "idle", mono }) : state;
     case "timer.fired": {
       const over =
         (event.data.name === "settle" && present.kind === "settling") ||
         (event.data.name === "retry" && present.kind === "waiting") ||
+        (event.data.name === "quiet" && present.kind === "busy" && present.saysIdle === true) ||
         (event.data.name === "background" && present.kind === "background");
       return over ? to({ kind: "idle", mono }) : state;
     }

@@ -222,10 +222,12 @@ export const eventSchemas = {
     source: oneOf("goal", "person", "decider", "verifier", "recover", "handback"),
     text: Str,
     redacted: Bool,
+    /** It tells the worker that its time is nearly over. */
+    wrapUp: Opt(Bool),
   }),
   "prompt.written": Type.Object({ promptId: Str }),
   "prompt.ack": Type.Object({ promptId: Str, state: oneOf("queued", "started", "completed", "discarded"), ...Late }),
-  "prompt.failed": Type.Object({ promptId: Str, reason: Str, message: Str }),
+  "prompt.failed": Type.Object({ promptId: Str, reason: Str, message: Str, wrapUp: Opt(Bool) }),
 
   "gate.verdict": Type.Object({
     callId: Str,
@@ -385,6 +387,8 @@ export const eventSchemas = {
   /** Durable before the worker is ended for it. */
   "pause.requested": Type.Object({ by: oneOf("person", "supervisor", "estop"), reason: Str }),
 
+  /** Most of a budget is used up. */
+  "budget.warning": Type.Object({ budget: Str, used: Num, limit: Num, text: Str }),
   "timer.fired": Type.Object({ name: Str }),
   /** Something was asked for that the state does not allow; nothing changed. */
   rejected: Type.Object({ what: Str, reason: Str, message: Str, ...Late }),
