@@ -10,6 +10,9 @@ import { type BenchOptions, inTurns, median, type Row, ratioOf, type Section, ty
 /** Bytes of text in one event. */
 const SIZES = { small: 200, large: 64 * 1024 } as const;
 
+/** The whole supervisor gets so many times fewer events: each of them becomes a synced record, and a file if it is long. */
+const FEWER = 20;
+
 export async function run({ rounds, quick, log }: BenchOptions): Promise<Section> {
   const folder = await mkdtemp(join(tmpdir(), "pcs-bench-stream-"));
   const sdk = await agentSdk();
@@ -22,8 +25,13 @@ export async function run({ rounds, quick, log }: BenchOptions): Promise<Section
       const file = join(folder, `${size}.jsonl`);
       await writeFile(file, stream(count, SIZES[size]));
       const task = { kind: "events", file };
+      const fewer = join(folder, `${size}-fewer.jsonl`);
+      await writeFile(fewer, stream(count / FEWER, SIZES[size]));
       const reader = (name: string) => async () => {
-        const seen = await consume(name, task, sdk.ok ? sdk.path : "");
+        const whole = name === "supervisor";
+        const asked = whole ? { ...task, file: fewer } : task;
+        const seen = await consume(name, asked, sdk.ok ? sdk.path : "");
+        if (whole) return { ...seen, ms: seen.ms * FEWER };
         if (seen.events !== count) throw new Error(`${name} saw ${seen.events} of ${count} events`);
         return seen;
       };

@@ -1,5 +1,5 @@
 /**
- * One reader of Claude's stream in a process of its own: `consumer.ts raw|readline|adapter|supervisor|sdk-hook|sdk-ask`,
+ * One reader of Claude's stream in a process of its own: `consumer.ts raw|readline|adapter|gate|supervisor|sdk-hook|sdk-ask`,
  * with BENCH_TASK for the fake claude and BENCH_FOLDER to work in. Prints one JSON line: { ms, events, rssMiB }, `ms` from
  * the turn's beginning to its result. `raw` is the least that a gate can do: find the line feeds, parse, write back.
  */
@@ -9,6 +9,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import type { GateReply, WorkerEvent } from "../../src/core/contracts/worker.ts";
+import { createIds } from "../../src/platform/ids.ts";
+
+type HookEvent = Extract<WorkerEvent, { type: "hook" }>;
 
 export const FAKE = fileURLToPath(new URL("./fake-claude.mjs", import.meta.url));
 const folder = process.env["BENCH_FOLDER"] ?? "";
@@ -74,8 +78,27 @@ function scan(stream: NodeJS.ReadableStream, take: (line: string) => void): void
   });
 }
 
-/** The product's adapter alone: contained process, framing, control channel, mapping to worker events. */
-async function adapter(): Promise<void> {
+/** What a verdict needs at least: the policy on facts in memory, redaction, one chained record in the kernel. */
+async function gateAlone(): Promise<(event: HookEvent) => GateReply> {
+  const { judge } = await import("../../src/policy/index.ts");
+  const { createRedactor } = await import("../../src/redaction/index.ts");
+  const { createEventLog, openEventLog } = await import("../../src/store/open-log.ts");
+  const { contextOf, factsOf } = await import("../corpus/policy.ts");
+  const [context, facts, redactor] = [contextOf({}), factsOf({}), createRedactor({ salt: "bench" })];
+  const path = join(folder, "events.jsonl");
+  const created = createEventLog(path);
+  const opened = created.ok ? openEventLog(path, { taskId: createIds().taskId() }) : created;
+  if (!opened.ok) throw new Error(opened.message);
+  return ({ toolUseId, toolName, input }) => {
+    const { verdict, rule, reason } = judge({ toolName, input, cwd: context.workspace }, context, facts);
+    const data = { toolUseId, toolName, verdict, rule, reason, input: redactor.data(input) };
+    const written = opened.log.appendSoon([{ type: "gate.verdict", data }]);
+    return { decision: written.ok && verdict === "allow" ? "allow" : "deny", reason };
+  };
+}
+
+/** The product's adapter: contained process, framing, control channel, mapping to worker events; `gate` answers calls. */
+async function adapter(gate?: (event: HookEvent) => GateReply): Promise<void> {
   const { createWorker, systemDeps } = await import("../../src/worker/index.ts");
   const { createRedactor } = await import("../../src/redaction/index.ts");
   const { findClaude } = await import("../../src/worker/executable.ts");
@@ -104,6 +127,7 @@ async function adapter(): Promise<void> {
     worker.subscribe((event) => {
       if (event.type === "init") began = performance.now();
       else if (event.type === "text") events += 1;
+      else if (event.type === "hook" && gate) void worker.reply(event.callId, gate(event));
       else if (event.type === "result") resolve();
     });
   });
@@ -180,7 +204,8 @@ async function sdk(via: "hook" | "ask"): Promise<void> {
 const READERS: Readonly<Record<string, () => Promise<void>>> = {
   raw: () => bare("scan"),
   readline: () => bare("readline"),
-  adapter,
+  adapter: () => adapter(),
+  gate: async () => adapter(await gateAlone()),
   supervisor,
   "sdk-hook": () => sdk("hook"),
   "sdk-ask": () => sdk("ask"),

@@ -67,7 +67,17 @@ function take(message, at) {
     else if (task.kind === "gate") ask();
   } else if (message.type === "control_response" && task.kind === "gate") {
     times.push(Number(at - asked) / 1_000);
-    if (times.length < task.calls) ask();
+    // As Claude does: the call ran, its result is printed, and the model thinks before the next one.
+    const toolUseId = `toolu_${String(times.length).padStart(24, "0")}`;
+    const content = [{ type: "tool_result", tool_use_id: toolUseId, content: "ok", is_error: false }];
+    send({
+      type: "user",
+      message: { role: "user", content },
+      parent_tool_use_id: null,
+      session_id: sessionId,
+      uuid: uuid(1_000 + times.length),
+    });
+    if (times.length < task.calls) setTimeout(ask, 2);
     else {
       writeFileSync(task.out, JSON.stringify(times));
       result();
