@@ -35,9 +35,17 @@ export interface ReportView {
   turns: number;
   costUsd: number | null;
   budget?: { usd: number; spentUsd: number } | null;
-  decisions?: { used: number; max: number; costUsd: number | null; byOutcome: Record<string, number> } | null;
+  decisions?: {
+    used: number;
+    max: number;
+    costUsd: number | null;
+    byOutcome: Record<string, number>;
+    overridden: number;
+  } | null;
   verdicts: Record<"allow" | "review" | "person" | "deny", number>;
+  /** Calls that were not allowed at once, by rule; and those of them that were denied (older records have none). */
   asksByRule: Record<string, number>;
+  deniedByRule?: Record<string, number>;
   /** The file that tells of a fault, while it keeps automation off. */
   faultReport?: string | null;
   remaining: { kind: string; id: string; detail: string }[];

@@ -1,7 +1,7 @@
 /** Numbers over all tasks: how they ended, what parked them, what was asked about and refused, what it cost. */
-import { tally } from "./collect.ts";
 import type { ReportView } from "./history.ts";
 import { oneLine } from "./inert.ts";
+import { tally } from "./tail.ts";
 import { count, money, number, stateWords } from "./words.ts";
 
 /** What the totals need of a task. */
@@ -21,6 +21,8 @@ export type TotalsView = Pick<
   | "costUsd"
   | "verdicts"
   | "asksByRule"
+  | "deniedByRule"
+  | "decisions"
 >;
 
 export interface Totals {
@@ -37,8 +39,13 @@ export interface Totals {
   /** Completed tasks by how many verifications they took. */
   roundsToPass: Record<string, number>;
   verdicts: ReportView["verdicts"];
-  /** Calls that were not allowed at once (asked about or denied), by rule. */
+  /** Calls that somebody was asked about, and calls that the gate denied, by rule. */
   asksByRule: Record<string, number>;
+  refusalsByRule: Record<string, number>;
+  /** What the Decision Worker said, by its word; how often a person decided otherwise; its cost (USD). */
+  decisions: Record<string, number>;
+  overridden: number;
+  decisionsCostUsd: number | null;
   /** Sum of what Claude reported (USD), null when it never reported any. */
   costUsd: number | null;
   /** Tasks for which no cost was reported. */
@@ -65,6 +72,10 @@ export class TotalsOf {
     roundsToPass: {},
     verdicts: { allow: 0, review: 0, person: 0, deny: 0 },
     asksByRule: {},
+    refusalsByRule: {},
+    decisions: {},
+    overridden: 0,
+    decisionsCostUsd: null,
     costUsd: null,
     withoutCost: 0,
     since: null,
@@ -86,7 +97,18 @@ export class TotalsOf {
     if (view.state === "completed") tally(totals.roundsToPass, String(view.rounds.used));
     for (const verdict of ["allow", "review", "person", "deny"] as const)
       totals.verdicts[verdict] += view.verdicts[verdict];
-    for (const [rule, times] of Object.entries(view.asksByRule)) tally(totals.asksByRule, rule, times);
+    const denied = view.deniedByRule ?? {};
+    for (const [rule, times] of Object.entries(view.asksByRule)) {
+      const refused = Object.hasOwn(denied, rule) ? (denied[rule] ?? 0) : 0;
+      if (times > refused) tally(totals.asksByRule, rule, times - refused);
+      if (refused > 0) tally(totals.refusalsByRule, rule, refused);
+    }
+    if (view.decisions) {
+      for (const [word, times] of Object.entries(view.decisions.byOutcome)) tally(totals.decisions, word, times);
+      totals.overridden += view.decisions.overridden ?? 0;
+      if (view.decisions.costUsd !== null)
+        totals.decisionsCostUsd = (totals.decisionsCostUsd ?? 0) + view.decisions.costUsd;
+    }
     if (view.costUsd === null) totals.withoutCost += 1;
     else totals.costUsd = (totals.costUsd ?? 0) + view.costUsd;
     const { createdAt, lastEventAt } = view;
@@ -113,7 +135,13 @@ export function renderTotals(totals: Totals): string {
       ? [`Completed tasks by verifications needed: ${named(totals.roundsToPass, (n) => `${n} verified:`)}`]
       : []),
     `Calls: ${number(allow)} allowed, ${review + person} asked about, ${deny} denied${asks}`,
-    ...(Object.keys(totals.asksByRule).length > 0 ? [`Not allowed at once, by rule: ${named(totals.asksByRule)}`] : []),
+    ...(Object.keys(totals.asksByRule).length > 0 ? [`Asked about, by rule: ${named(totals.asksByRule)}`] : []),
+    ...(Object.keys(totals.refusalsByRule).length > 0 ? [`Denied, by rule: ${named(totals.refusalsByRule)}`] : []),
+    ...(Object.keys(totals.decisions).length > 0
+      ? [
+          `Decision Worker: ${named(totals.decisions)}; ${totals.overridden} decided otherwise by a person${decisionsCost(totals)}`,
+        ]
+      : []),
     costLine(totals),
     ...(totals.unreadable > 0
       ? [`${count(totals.unreadable, "record")} could not be read: /supervise sessions --all`]
@@ -122,6 +150,10 @@ export function renderTotals(totals: Totals): string {
       ? [`${count(totals.notLooked, "older task was", "older tasks were")} not looked into.`]
       : []),
   ].join("\n");
+}
+
+function decisionsCost({ decisionsCostUsd: usd }: Totals): string {
+  return usd === null ? "" : `; about ${money(usd)}`;
 }
 
 function costLine(totals: Totals): string {

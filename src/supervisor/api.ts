@@ -103,11 +103,19 @@ export interface TaskView {
   turns: number;
   costUsd: number | null;
   /** Automatic tasks: questions that the decider answered, how many it may, what they cost (USD, an estimate), by outcome. */
-  decisions: { used: number; max: number; costUsd: number | null; byOutcome: Record<string, number> } | null;
+  decisions: {
+    used: number;
+    max: number;
+    costUsd: number | null;
+    byOutcome: Record<string, number>;
+    overridden: number;
+  } | null;
   /** The task's budget and what is known to be spent of it, worker and decider together (USD, an estimate). */
   budget: { usd: number; spentUsd: number } | null;
   verdicts: Record<"allow" | "review" | "person" | "deny", number>;
+  /** Calls that were not allowed at once (asked about or denied), by rule; and those of them that were denied. */
   asksByRule: Record<string, number>;
+  deniedByRule: Record<string, number>;
   lastVerification: { outcome: string; treeId: string; message: string } | null;
   deadlines: (Pick<Deadline, "name" | "length" | "what"> & { leftMs: number })[];
   remaining: { kind: string; id: string; detail: string }[];

@@ -54,12 +54,14 @@ export function viewOf(state: TaskState, logPath: string, mono: number | null): 
             max: spec.limits.maxDecisions ?? DEFAULT_MAX_DECISIONS,
             costUsd: decider.usd,
             byOutcome: counters.decisions,
+            overridden: counters.overridden,
           }
         : null,
     budget:
       spec?.limits.budgetUsd === undefined ? null : { usd: spec.limits.budgetUsd, spentUsd: spentUsd(state) ?? 0 },
     verdicts: counters.verdicts,
     asksByRule: counters.byRule,
+    deniedByRule: counters.deniedByRule,
     lastVerification: v ? { outcome: v.outcome, treeId: v.treeId, message: v.message } : null,
     deadlines: deadlines(state).map(({ name: which, length, what, due }) => ({
       name: which,

@@ -241,6 +241,20 @@ export class LogBuilder {
     ).add("request.replied", { requestId, ok: true }, 3);
   }
 
+  /** The Decision Worker is asked, and says something. */
+  decided(
+    kind: EventMap["decision.asked"]["kind"],
+    said: Partial<EventMap["decision.made"]> & Pick<EventMap["decision.made"], "decision">,
+  ): this {
+    const decisionId = `d${this.events.length}`;
+    const { requestId } = said;
+    return this.add("decision.asked", { decisionId, kind, ...(requestId !== undefined && { requestId }) }, 30).add(
+      "decision.made",
+      { decisionId, kind, usd: 0.002, durationMs: 2_300, ...said },
+      2_300,
+    );
+  }
+
   turnOver(preview: string, costUsd: number, usage: EventMap["turn.result"]["usage"]): this {
     this.truth.turns += 1;
     this.truth.costUsd = costUsd;
@@ -414,6 +428,13 @@ export function longTask(records = 2_000): LogBuilder {
     },
   );
   log
+    .decided("tool", {
+      requestId: "r-1",
+      decision: "escalate",
+      meant: "approve",
+      category: "risk",
+      reason: "The script may write more than the table.",
+    })
     .answered("r-1", "approve", "person", "It only writes the table.", 340_000)
     .result(log.lastToolUse(), { result: "wrote 14 units" });
   log.turnOver("I rewrote the accumulation in parse.ts. All tests should pass now.", 0.4127, {
@@ -452,6 +473,7 @@ export function longTask(records = 2_000): LogBuilder {
     cacheReadTokens: 611_000,
     cacheCreationTokens: 12_004,
   });
+  log.decided("turn-end", { decision: "verify", reason: "Claude says that it is done." });
   log.verified("fail", "npm test exited with 1.", "not ok 7 - refuses an empty text\n# fail 1");
   log.prompt("verifier", "The verification did not pass.\n\nnot ok 7 - refuses an empty text");
   work(log, 20);

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type ReportView, renderPage, renderText } from "../../src/report/index.ts";
-import { outcomeOf, stepsOf } from "../../src/report/outcome.ts";
+import { outcomeOf } from "../../src/report/outcome.ts";
+import { stepsOf } from "../../src/report/steps.ts";
 import { LogBuilder } from "./long-task.ts";
 
 const request = {

@@ -27,6 +27,9 @@ describe("the totals", () => {
     assert.equal(totals.waiting, 1);
     assert.deepEqual(totals.roundsToPass, { 3: 1 });
     assert.equal(totals.asksByRule["git.push"], 3);
+    assert.equal(totals.asksByRule["claude.bypass"], undefined, "what the gate denies is not asked about");
+    assert.deepEqual(totals.refusalsByRule, { "claude.bypass": 3 });
+    assert.deepEqual(totals.decisions, { escalate: 3, verify: 3 });
     assert.equal(totals.costUsd, (VIEW.costUsd ?? 0) + 1);
     const text = renderTotals({ ...totals, unreadable: 1, notLooked: 2 });
     assert.match(text, /1 task reported none/);
@@ -35,10 +38,34 @@ describe("the totals", () => {
     assert.match(text, /Completed: 1 of 3 \(33 %\)/);
   });
 
+  test("count what a person decided otherwise than the Decision Worker would have", () => {
+    const asked = (requestId: string, verdict: "review" | "person" = "review") =>
+      ({ verdict, rule: "bash.unknown", reason: "Unknown.", requestId, runs: false }) as const;
+    const log = new LogBuilder().created().claimed("start").worker(false).prompt("goal", "x");
+    log.call("Bash", { command: "a" }, asked("r-1"));
+    log.decided("tool", { requestId: "r-1", decision: "escalate", meant: "approve", category: "risk" });
+    log.answered("r-1", "deny", "person");
+    log.call("Bash", { command: "b" }, asked("r-2"));
+    log.decided("tool", { requestId: "r-2", decision: "escalate", meant: "approve", category: "scope" });
+    log.answered("r-2", "approve", "person");
+    log.call("Bash", { command: "c" }, asked("r-3"));
+    log.decided("tool", { requestId: "r-3", decision: "deny" }).answered("r-3", "deny", "decider");
+    log.call("Bash", { command: "d" }, asked("r-4")).decided("tool", { requestId: "r-4", decision: "unavailable" });
+    const { totals } = sumOf([log.view()]);
+    assert.equal(totals.overridden, 1);
+    assert.deepEqual(totals.decisions, { escalate: 2, deny: 1, unavailable: 1 });
+    assert.ok(Math.abs((totals.decisionsCostUsd ?? 0) - 0.008) < 1e-9);
+    assert.match(
+      renderTotals(totals),
+      /Decision Worker: escalate 2, .*; 1 decided otherwise by a person; about \$0\.0080/,
+    );
+  });
+
   test("of nothing say so", () => assert.match(renderTotals(new TotalsOf().totals), /no task/));
 
   test("take a rule named like a part of every object as a rule", () => {
-    const { totals } = sumOf([{ ...VIEW, asksByRule: JSON.parse('{"__proto__": 2, "constructor": 3}') }]);
+    const asksByRule = JSON.parse('{"__proto__": 2, "constructor": 3}');
+    const { totals } = sumOf([{ ...VIEW, asksByRule, deniedByRule: {} }]);
     assert.deepEqual(Object.entries(totals.asksByRule), [
       ["__proto__", 2],
       ["constructor", 3],

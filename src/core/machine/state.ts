@@ -276,8 +276,13 @@ export interface Counters {
   lateEvents: number;
   incidents: number;
   protocolErrors: number;
+  /** Deny verdicts by rule, bounded like `byRule`, which has them too. */
+  deniedByRule: Record<string, number>;
   /** What the decider said, by its decision (`unavailable` included). */
   decisions: Record<string, number>;
+  /** Words of the decider about open requests, by request (at most 100); and those that a person decided otherwise. */
+  opinions: Record<string, string>;
+  overridden: number;
 }
 
 /** How far the end of the task's time has come. */
@@ -402,7 +407,10 @@ export function initialState(taskId: string): TaskState {
       lateEvents: 0,
       incidents: 0,
       protocolErrors: 0,
+      deniedByRule: {},
       decisions: {},
+      opinions: {},
+      overridden: 0,
     },
     lastResult: null,
     limitEndsAt: null,

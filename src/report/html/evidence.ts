@@ -1,7 +1,7 @@
 /** Verification: rounds with their evidence, findings, sign-off, what changed, how to repeat it. */
 import type { EventMap } from "../../core/events.ts";
 import type { FileChange, Report, Round } from "../model.ts";
-import { repeatOf } from "../outcome.ts";
+import { repeatOf } from "../steps.ts";
 import { type Clock, count, lengthOf, number } from "../words.ts";
 import { type Html, html, inline } from "./html.ts";
 import { block, facts, left, momentOf, section, stepList, table, tag, th } from "./parts.ts";

@@ -1,6 +1,7 @@
 /** The top of the page: what a person sees without scrolling. */
 import type { Report } from "../model.ts";
-import { type Outcome, stepsOf } from "../outcome.ts";
+import type { Outcome } from "../outcome.ts";
+import { stepsOf } from "../steps.ts";
 import { tokensOf } from "../usage.ts";
 import { type Clock, lengthOf, money, number, tokens } from "../words.ts";
 import { type Html, html, inline } from "./html.ts";

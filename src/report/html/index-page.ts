@@ -120,7 +120,12 @@ function numbers(totals: Totals): Html {
       list("How the tasks stand", "State", totals.byState, stateWords),
       list("What parked or failed them", "Reason", totals.byReason),
       list("Verifications that completed tasks needed", "Verifications", totals.roundsToPass),
-      list("Calls asked about or denied, by rule", "Rule", totals.asksByRule),
+      list("Calls asked about, by rule", "Rule", totals.asksByRule),
+      list("Calls denied, by rule", "Rule", totals.refusalsByRule),
+      list("What the Decision Worker said", "Decision", {
+        ...totals.decisions,
+        ...(totals.overridden > 0 ? { "decided otherwise by a person": totals.overridden } : {}),
+      }),
     ]}</div>`,
   );
 }

@@ -1,6 +1,6 @@
 /** Small pieces that every section uses. */
 import type { Tone } from "../model.ts";
-import type { Step } from "../outcome.ts";
+import type { Step } from "../steps.ts";
 import { type Clock, number } from "../words.ts";
 import { type Html, html, inline, type Part } from "./html.ts";
 

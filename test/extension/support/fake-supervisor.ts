@@ -42,6 +42,7 @@ export function taskView(over: Partial<TaskView> = {}): TaskView {
     budget: null,
     verdicts: { allow: 4, review: 1, person: 0, deny: 1 },
     asksByRule: { "bash.unknown": 1 },
+    deniedByRule: {},
     lastVerification: null,
     deadlines: [],
     remaining: [],
