@@ -64,6 +64,8 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "verify.started",
   "verify.finished",
   "verify.stale",
+  "review.started",
+  "review.finished",
   "signoff.requested",
   "stop.requested",
   "stop.proven",

@@ -23,6 +23,8 @@ export function violations(before: TaskState, event: TaskEvent, { state: after, 
     const verdict = before.verification;
     const proven =
       event.type === "task.completed" && verdict.kind === "confirming" && verdict.facts.treeId === event.data.treeId;
+    if (proven && verdict.kind === "confirming" && verdict.by === "auto" && before.spec?.review && !verdict.reviewed)
+      broken.push("1: completed by itself without the review that was asked for");
     const unsigned =
       proven && verdict.kind === "confirming" && verdict.by !== "person" && changedScripts(verdict.facts).length > 0;
     if (unsigned) broken.push("1: completed with a changed verification script that no person signed");

@@ -1,5 +1,5 @@
 /** What the supervisor itself says to the worker. Pure text; the worker never sees the goal a second time. */
-import type { VerifyFacts } from "./machine/state.ts";
+import type { ReviewFacts, VerifyFacts } from "./machine/state.ts";
 
 /** Characters of the verification's redacted output that the worker gets to see. */
 export const EVIDENCE_CHARS = 6_000;
@@ -33,6 +33,28 @@ export function evidencePrompt(facts: VerifyFacts, maxRounds: number, failedRoun
     ...parts,
     "Find the cause, mend it in the workspace, and end your turn when the work is ready to be verified again. Don't change what the verification runs.",
   ].join("\n\n");
+}
+
+/** The reviewer's findings as the worker's next message, or before a person's. */
+export function revisePrompt(review: ReviewFacts): string {
+  const findings = review.findings.map(({ file, line, problem }) => {
+    const where = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`}: `;
+    return `- ${where}${problem.replaceAll("\n", "\n  ")}`;
+  });
+  return [
+    "The verification passed, and a reviewer looked at the result. It is not accepted yet:",
+    ...(review.message === "" ? [] : [review.message]),
+    findings.join("\n"),
+    "Mend that in the workspace, and end your turn when the work is ready to be verified again. Don't change what the verification runs.",
+  ].join("\n\n");
+}
+
+/** One line about a review, for people. */
+export function reviewSummary({ message, findings }: ReviewFacts): string {
+  const first = findings[0]?.problem ?? "";
+  const text = message === "" ? first : message;
+  const more = findings.length > 1 ? ` (${findings.length} findings)` : "";
+  return `${text.length > 400 ? `${text.slice(0, 399)}…` : text}${more}`;
 }
 
 /** What a person says about a task beside its goal. */

@@ -11,6 +11,7 @@ import type {
   DecisionSessionFactory,
   DecisionSessionOptions,
   DecisionTurn,
+  HelperTool,
 } from "../core/contracts/decision.ts";
 import { failure, type Result } from "../core/result.ts";
 import { type ModelSource, modelAccess, usableModel } from "./decision-models.ts";
@@ -82,7 +83,7 @@ async function openSession(
 }
 
 async function startSession(model: PiModel, access: object, options: DecisionSessionOptions): Promise<DecisionSession> {
-  const { folder, file, systemPrompt, tool } = options;
+  const { folder, file, systemPrompt, tool, helpers = [], isKept = true } = options;
   const agentDir = piSessions.getAgentDir();
   const settingsManager = piSessions.SettingsManager.inMemory({ compaction: { enabled: false }, retry: RETRY });
   const resourceLoader = new piSessions.DefaultResourceLoader({
@@ -98,10 +99,9 @@ async function startSession(model: PiModel, access: object, options: DecisionSes
     appendSystemPrompt: [],
   });
   await resourceLoader.reload();
-  const sessionManager =
-    file === undefined
-      ? piSessions.SessionManager.create(folder, folder)
-      : piSessions.SessionManager.open(file, folder, folder);
+  const fresh = () =>
+    isKept ? piSessions.SessionManager.create(folder, folder) : piSessions.SessionManager.inMemory(folder);
+  const sessionManager = file === undefined ? fresh() : piSessions.SessionManager.open(file, folder, folder);
   const { session } = await piSessions.createAgentSession({
     cwd: folder,
     agentDir,
@@ -109,11 +109,11 @@ async function startSession(model: PiModel, access: object, options: DecisionSes
     settingsManager,
     resourceLoader,
     sessionManager,
-    tools: [tool.name],
-    customTools: [toolDefinition(tool)],
+    tools: [tool.name, ...helpers.map((helper) => helper.name)],
+    customTools: [toolDefinition(tool), ...helpers.map(helperDefinition)],
     ...access,
   });
-  return wrap(session, model);
+  return wrap(session, model, new Set(helpers.map((helper) => helper.name)));
 }
 
 function toolDefinition(tool: DecideTool): ToolDefinition {
@@ -127,7 +127,21 @@ function toolDefinition(tool: DecideTool): ToolDefinition {
   };
 }
 
-function wrap(session: AgentSession, model: PiModel): DecisionSession {
+/** A tool of ours under the name of one of Pi's stands in its place (both lines). */
+function helperDefinition(helper: HelperTool): ToolDefinition {
+  return {
+    name: helper.name,
+    label: helper.name,
+    description: helper.description,
+    parameters: helper.parameters as ToolDefinition["parameters"],
+    execute: async (_id, args, signal) => {
+      const text = await helper.run(args, signal ?? new AbortController().signal);
+      return { content: [{ type: "text", text }], details: {} };
+    },
+  };
+}
+
+function wrap(session: AgentSession, model: PiModel, helpers: ReadonlySet<string>): DecisionSession {
   const hasPrice = Object.values(model.cost ?? {}).some((rate) => typeof rate === "number" && rate > 0);
   let isDisposed = false;
   return {
@@ -136,7 +150,7 @@ function wrap(session: AgentSession, model: PiModel): DecisionSession {
     model: `${model.provider}/${model.id}`,
     contextWindow: model.contextWindow,
     async prompt(text, signal) {
-      const heard = listen(session, hasPrice, signal);
+      const heard = listen(session, hasPrice, helpers, signal);
       const abort = (): void => end(session);
       signal.addEventListener("abort", abort, { once: true });
       try {
@@ -160,7 +174,12 @@ function wrap(session: AgentSession, model: PiModel): DecisionSession {
  * The calls are read from the assistant's messages, not from the tool: arguments that fail Pi's validation never reach
  * the tool, and Pi would ask the model again until it gets them right. Here the first answer counts.
  */
-function listen(session: AgentSession, hasPrice: boolean, signal: AbortSignal): { turn(): DecisionTurn; end(): void } {
+function listen(
+  session: AgentSession,
+  hasPrice: boolean,
+  helpers: ReadonlySet<string>,
+  signal: AbortSignal,
+): { turn(): DecisionTurn; end(): void } {
   const calls: DecisionCall[] = [];
   let error: string | undefined;
   let cost = 0;
@@ -181,12 +200,13 @@ function listen(session: AgentSession, hasPrice: boolean, signal: AbortSignal): 
     const { content, usage, stopReason, errorMessage } = event.message;
     cost += usage?.cost?.total ?? 0;
     error = faultOf(stopReason, errorMessage);
-    isOver = error === undefined || stopReason === "length";
+    const called = content.filter((block) => block.type === "toolCall");
+    const answers = called.filter((block) => !helpers.has(block.name));
+    const onlyLooks = called.length > 0 && answers.length === 0;
+    isOver = (error === undefined && !onlyLooks) || stopReason === "length";
     if (error !== undefined) return;
     contextTokens = usage?.totalTokens;
-    for (const block of content) {
-      if (block.type === "toolCall") calls.push({ name: block.name, arguments: block.arguments });
-    }
+    for (const block of answers) calls.push({ name: block.name, arguments: block.arguments });
   });
   return {
     turn: () => ({

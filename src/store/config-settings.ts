@@ -108,6 +108,7 @@ export const SETTINGS = {
   automation: setting(oneOf("on", "off"), "on", { tighten: tighterOf("off", "on") }),
   agentMayPause: setting(flag, true, { tighten: tighterOf(false, true) }),
   review: setting(flag, false, { tighten: tighterOf(true, false) }),
+  reviewTimeout: setting(duration(1_000, DAY), 10 * 60_000, { tighten: smaller }),
   "verify.commands": setting(listOf(text(10_000), 32), []),
   "verify.in": setting(oneOf("clean", "workspace"), "clean", { tighten: tighterOf("clean", "workspace") }),
   "verify.setup": setting<string>(text(10_000), undefined),

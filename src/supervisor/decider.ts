@@ -4,12 +4,14 @@
  *
  * Memory: one conversation of at most about 100,000 tokens for each task that is at work in automatic mode; none else.
  */
+
 import type { DecisionOutcome, DecisionQuestion, DecisionWorker } from "../core/contracts/decision.ts";
 import type { EventMap } from "../core/events.ts";
 import { hasProcess } from "../core/machine/control.ts";
 import { isAwaited, isOpen, MAX_RESUMES } from "../core/machine/decider.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import type { RequestState, TaskState } from "../core/machine/state.ts";
+import { briefLines } from "../core/prompts.ts";
 import { createDecisionWorker, decisionSessionStore } from "../decision/index.ts";
 import { treeId } from "../verifier/index.ts";
 import { questionsOf } from "./answers.ts";
@@ -51,6 +53,7 @@ export function createDecider(port: DriverPort): Decider {
       taskId: state.taskId,
       brief: {
         goal: spec.goal,
+        rules: briefLines(spec.brief ?? {}),
         verification: spec.verify.commands.map((command) => command.text),
         workspace: spec.cwd,
       },

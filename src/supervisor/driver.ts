@@ -30,6 +30,7 @@ import { createGateKeeper, type GateKeeper } from "./gate-keeper.ts";
 import { policyContext } from "./policy-context.ts";
 import { diskFacts } from "./policy-facts.ts";
 import { RawPayloads } from "./raw.ts";
+import { review } from "./run-review.ts";
 import { askSignOff, confirmTree, verify } from "./run-verification.ts";
 import { endWorker, sendPrompt, spawnWorker, sweep, teardown } from "./run-worker.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -426,6 +427,8 @@ export class Driver implements DriverPort {
         return this.decider.decide(effect);
       case "verify":
         return verify(this, effect);
+      case "review":
+        return review(this);
       case "ask-sign-off":
         return askSignOff(this);
       case "confirm-tree":

@@ -41,6 +41,7 @@ export function limitsOf(input: StartInput, settings: Settings): Result<{ limits
       quietMs,
       toolQuietMs: Math.max(quietMs, DEFAULT_LIMITS.toolQuietMs),
       patienceMs: settings.patience,
+      ...(settings.review ? { reviewMs: settings.reviewTimeout } : {}),
       wallMs: settings.timeout,
       maxRounds: settings.maxRounds,
       ...(settings.maxTurns === undefined ? {} : { maxTurns: settings.maxTurns }),

@@ -3,7 +3,9 @@ import type { VerifyReport } from "../core/contracts/verifier.ts";
 import type { ContainmentRecord } from "../core/contracts/worker.ts";
 import type { EventMap } from "../core/events.ts";
 import type { Effect } from "../core/machine/effects.ts";
+import type { SignOffWhy, TaskState } from "../core/machine/state.ts";
 import { changedScripts } from "../core/machine/verification.ts";
+import { reviewSummary } from "../core/prompts.ts";
 import { leftovers } from "../platform/containment/index.ts";
 import { signal } from "../platform/process/index.ts";
 import { createVerifier, treeId } from "../verifier/index.ts";
@@ -109,18 +111,31 @@ async function quietTree(port: DriverPort): Promise<void> {
 
 /** The request by which a person signs a pass: durable, and open until they answer or the worker goes on. */
 export async function askSignOff(port: DriverPort): Promise<void> {
-  const { verification, taskId } = port.state;
+  const { verification } = port.state;
   if (verification.kind !== "signing" || verification.request !== null) return;
   const { facts, why } = verification;
   const paths = changedScripts(facts);
   const requestId = port.deps.ids.requestId();
-  const message = `The verification passed, but the worker changed what it runs (${summary(paths)}). Look at that; \`/supervise approve ${requestId}\` then completes task ${taskId}.`;
+  const message = signOffMessage(port.state, why, requestId, paths);
   const { treeId, round } = facts;
   port.record({
     type: "signoff.requested",
     data: { requestId, why, treeId, round, message, paths: paths.slice(0, MOST_PATHS) },
   });
   await port.synced();
+}
+
+function signOffMessage(state: TaskState, why: SignOffWhy, requestId: string, paths: readonly string[]): string {
+  const sign = `\`/supervise approve ${requestId}\` then completes task ${state.taskId}.`;
+  const said = state.lastReview === null ? "" : reviewSummary(state.lastReview);
+  switch (why) {
+    case "changed-script":
+      return `The verification passed, but the worker changed what it runs (${summary(paths)}). Look at that; ${sign}`;
+    case "review-person":
+      return `The verification passed, and the reviewer leaves it to you: ${said} Look at it; ${sign}`;
+    case "review-unavailable":
+      return `The verification passed, but there is no review: ${said} Look at it yourself; ${sign}`;
+  }
 }
 
 function summary(paths: readonly string[]): string {

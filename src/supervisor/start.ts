@@ -172,6 +172,7 @@ async function startIn(
     ...judgedBy,
     verify: frozen.spec,
     limits,
+    ...(settings.review ? { review: true } : {}),
     sessionId: ids.uuid(),
     ...(settings.controlId === undefined ? {} : { controlId: settings.controlId }),
     ...(model === undefined ? {} : { model }),

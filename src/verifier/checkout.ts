@@ -13,7 +13,7 @@ import type { TreeOptions } from "./tree-id.ts";
 export async function checkoutTree(
   spec: Pick<VerifySpec, "cwd">,
   options: TreeOptions & { scratchDir: string },
-): Promise<Result<{ id: string; tree: Pick<CleanTree, "cwd" | "remove"> }>> {
+): Promise<Result<{ id: string; tree: Pick<CleanTree, "root" | "cwd" | "remove"> }>> {
   await mkdir(options.scratchDir, { recursive: true, mode: 0o700 });
   const taken = await takeSnapshot(spec.cwd, options);
   if (!taken.ok) return taken;

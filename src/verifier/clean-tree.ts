@@ -21,6 +21,8 @@ import type { GitSnapshot, TreeOptions } from "./tree-id.ts";
 import { snapshotRepo } from "./tree-id.ts";
 
 export interface CleanTree {
+  /** Top of the worktree, real path. */
+  root: string;
   /** Where the commands run: the counterpart of the spec's cwd. */
   cwd: string;
   findings: VerifyFinding[];
@@ -57,7 +59,7 @@ export async function openCleanTree(
     }
     const cwd = join(target, snapshot.repo.prefix);
     await mkdir(cwd, { recursive: true });
-    return { ok: true, tree: { cwd, findings: few(made.findings), leftBehind: made.leftBehind, remove } };
+    return { ok: true, tree: { root: target, cwd, findings: few(made.findings), leftBehind: made.leftBehind, remove } };
   } catch (error) {
     await remove();
     const message = error instanceof Error ? error.message : String(error);

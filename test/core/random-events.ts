@@ -218,6 +218,18 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
       late,
     })
     .map(strip),
+  "review.finished": fc
+    .record({
+      verdict: fc.constantFrom("pass", "revise", "person", "unavailable"),
+      treeId: id("tree"),
+      round: fc.constant(1),
+      message: fc.constant("m"),
+      findings: fc.constant([]),
+      looks: fc.constant(1),
+      durationMs: fc.constant(1),
+      late,
+    })
+    .map(strip),
   "signoff.requested": fc.record({
     requestId: id("r", 4),
     why: fc.constant("changed-script" as const),

@@ -4,11 +4,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DecisionCost, DecisionOutcome, DecisionQuestion } from "../../src/core/contracts/decision.ts";
+import type { ReviewInput, ReviewOutcome } from "../../src/core/contracts/review.ts";
 import { createIds } from "../../src/platform/ids.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { type Pi, type PiLine, startPi } from "../support/pi.ts";
 import { createLab, type Lab } from "../support/workspace.ts";
-import type { DeciderJob } from "./fixtures/decider-extension/index.ts";
+import type { DeciderJob, ReviewJob } from "./fixtures/decider-extension/index.ts";
 
 const EXTENSION = join(dirname(fileURLToPath(import.meta.url)), "fixtures", "decider-extension");
 
@@ -26,6 +27,7 @@ export interface Room {
   folder: string;
   taskId: string;
   ask(questions: DecisionQuestion[], job?: Partial<DeciderJob>): Promise<Asked>;
+  review(input: ReviewInput, timeoutMs?: number): Promise<ReviewOutcome>;
   /** Starts another Pi of either line on the same folders. */
   restart(line: PiLine): Promise<void>;
 }
@@ -55,6 +57,13 @@ export async function room(t: Parameters<typeof createLab>[0], line: PiLine): Pr
       const file = join(lab.root, `job-${randomBytes(6).toString("hex")}.json`);
       await writeFile(file, JSON.stringify(job));
       return (await here.pi.run(`/dw ask ${file} ${job.taskId} --json`, { deadlineMs: 60_000 })) as unknown as Asked;
+    },
+    async review(input, timeoutMs) {
+      const job: ReviewJob = { folder, input, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+      const file = join(lab.root, `job-${randomBytes(6).toString("hex")}.json`);
+      await writeFile(file, JSON.stringify(job));
+      const answer = await here.pi.run(`/dw review ${file} --json`, { deadlineMs: 60_000 });
+      return (answer as unknown as { outcome: ReviewOutcome }).outcome;
     },
     async restart(which) {
       await here.pi.quit();

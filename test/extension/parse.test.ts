@@ -214,11 +214,6 @@ describe("a bad call", () => {
     ["start Fix --timeout 5", "bad-value", /--timeout: "5" is no duration/],
     ["start Fix --cwd a --cwd b", "given-twice", /--cwd was given twice/],
     ["start Fix --json=yes", "bad-value", /--json takes no value/],
-    ...["review", "no-review"].map((flag): [string, string, RegExp] => [
-      `start Fix --${flag} 1`,
-      "not-supported",
-      new RegExp(`--${flag} is not part of this version`),
-    ]),
     ["report t-1 --serve", "not-supported", /--serve is not part/],
     ["send", "missing-argument", /needs ID\. Usage: \/supervise send <ID> <text>/],
     ["send t-1", "missing-argument", /needs the text/],

@@ -131,6 +131,12 @@ export interface DecideTool {
   parameters: object;
 }
 
+/** A tool that shows something and changes nothing; the model may call it before it answers. */
+export interface HelperTool extends DecideTool {
+  /** `args` as the model gave them: nothing was checked. Never rejects; what it answers is redacted and bounded. */
+  run(args: unknown, signal: AbortSignal): Promise<string>;
+}
+
 export interface DecisionSessionOptions {
   /** Folder of the session files (0700, real path); also the session's own cwd, so that no project speaks to it. */
   folder: string;
@@ -140,6 +146,10 @@ export interface DecisionSessionOptions {
   model?: string;
   systemPrompt: string;
   tool: DecideTool;
+  /** Absent: the first thing that the model says is its answer. */
+  helpers?: readonly HelperTool[];
+  /** Default true: the conversation is written to `folder`. */
+  isKept?: boolean;
 }
 
 export interface DecisionCall {
@@ -150,7 +160,7 @@ export interface DecisionCall {
 
 /** What one prompt led to. */
 export interface DecisionTurn {
-  /** Every tool call of every assistant message of this prompt, in order. */
+  /** Every tool call of the answer (the first message that calls no helper alone), in order, without those of helpers. */
   calls: readonly DecisionCall[];
   /** The model's or provider's own words when the last try failed; may hold anything, redact before showing. */
   error?: string;

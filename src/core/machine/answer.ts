@@ -126,10 +126,12 @@ function follows(before: TaskState, after: TaskState, event: TaskEvent): Effect[
     case "gate.incident":
       return [{ kind: "end-worker", why: "incident", exitMs: QUIT_EXIT_MS }];
     case "verify.finished":
-      if (after.verification.kind === "signing") return [{ kind: "ask-sign-off" }];
-      if (after.closing.kind === "close-out" && event.data.outcome === "fail" && after.hold === null)
+    case "review.finished": {
+      const { kind } = after.verification;
+      if (after.closing.kind === "close-out" && (kind === "failed" || kind === "revise") && after.hold === null)
         return watchdog(after, "close-out");
-      return confirmTree(before, after);
+      return afterVerdict(before, after);
+    }
     case "task.completed":
       if (after.ended.kind !== "completed" || before.ended.kind !== "no") return [];
       if (hasProcess(after)) return [{ kind: "end-worker", why: "completed", exitMs: EXIT_MS.completed }];
@@ -160,6 +162,14 @@ function follows(before: TaskState, after: TaskState, event: TaskEvent): Effect[
     default:
       return [];
   }
+}
+
+/** What a pass, or a reviewer's word about it, leads to. */
+function afterVerdict(before: TaskState, after: TaskState): Effect[] {
+  const { kind } = after.verification;
+  if (kind === before.verification.kind) return [];
+  if (kind === "reviewing") return [{ kind: "review" }];
+  return kind === "signing" ? [{ kind: "ask-sign-off" }] : confirmTree(before, after);
 }
 
 /** A pass that counts from now on: the workspace is looked at once more. */

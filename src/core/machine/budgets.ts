@@ -22,6 +22,10 @@ export function budgets(state: TaskState, event: TaskEvent): TaskState {
     /* The task's clock stands still while a person has the wheel. */
     case "takeover.requested":
       return isTakenOver(state) ? state : to({ usedMs: b.usedMs + spentMs(state), ownerMono: event.mono });
+    case "review.finished":
+      return state.verification.kind === "reviewing" && event.data.verdict === "revise"
+        ? to({ failedRounds: b.failedRounds + 1 })
+        : state;
     case "task.recovering":
       if (event.data.handback && isTakenOver(state)) return to({ ownerMono: event.mono });
       return to({ wallWarned: false, extraMs: b.extraMs + (event.data.extendMs ?? 0) });

@@ -46,6 +46,9 @@ function moved(state: TaskState, event: TaskEvent): TaskState {
       return to({ continues: 0, continuedTree: null });
     case "decision.asked":
       return asked(state, event.data);
+    /* The reviewer's model is paid from the same budget. */
+    case "review.finished":
+      return event.data.usd === undefined ? state : paid(state, event.data.usd);
     case "decision.made":
       return made(state, event.data);
     default:
@@ -106,8 +109,12 @@ const UNCOUNTED: ReadonlySet<string> = new Set(["timeout", "model-error", "abort
 function counted(state: TaskState, { code, usd }: EventMap["decision.made"]): TaskState {
   const d = state.decider;
   const decisions = d.decisions + (code !== undefined && UNCOUNTED.has(code) ? 0 : 1);
-  const isCost = usd !== undefined && Number.isFinite(usd) && usd >= 0;
-  return { ...state, decider: { ...d, decisions, usd: isCost ? (d.usd ?? 0) + usd : d.usd } };
+  return paid({ ...state, decider: { ...d, decisions } }, usd);
+}
+
+function paid(state: TaskState, usd: number | undefined): TaskState {
+  if (usd === undefined || !Number.isFinite(usd) || usd < 0) return state;
+  return { ...state, decider: { ...state.decider, usd: (state.decider.usd ?? 0) + usd } };
 }
 
 /** The decider may be asked, and its answers count. */

@@ -22,6 +22,8 @@ export type Effect =
   /** Put this question to the Decision Worker; `requestId` is set when it is about a waiting call. */
   | { kind: "decide"; decisionId: string; about: DecisionKind; requestId: string | null }
   | { kind: "verify"; by: "person" | "auto"; round: number }
+  /** Have the reviewer look at the tree that passed. */
+  | { kind: "review" }
   /** Record the request by which a person signs the pass. */
   | { kind: "ask-sign-off" }
   /** Look at the tree once more: the same → `task.completed`, another → `verify.stale`. */

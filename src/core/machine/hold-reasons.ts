@@ -16,6 +16,7 @@ export const HOLD_REASONS = {
   /* The verdict needs a look. */
   "sign-off-denied": "sign-off",
   "tree-changed": "verifier",
+  "review-revise": "verifier",
   /* The decider. */
   "decider-escalated": "decider",
   "decider-unavailable": "decider",

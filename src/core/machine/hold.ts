@@ -4,6 +4,7 @@
  */
 import { classifyResult } from "../classify.ts";
 import type { EventMap, TaskEvent } from "../events.ts";
+import { reviewSummary } from "../prompts.ts";
 import { decisionsLeft, MAX_RESUMES } from "./decider.ts";
 import { type HoldReason, holdReason } from "./hold-reasons.ts";
 import { isOverBudget, spentUsd } from "./spending.ts";
@@ -61,6 +62,21 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         );
       }
       return state;
+    }
+    case "review.finished": {
+      if (state.verification.kind !== "revise") return state;
+      const said = `The reviewer wants something changed: ${reviewSummary(event.data)}`;
+      if (state.spec?.mode === "manual")
+        return put(
+          "review-revise",
+          `${said} \`/supervise send ${state.taskId} <text>\` passes it on; \`/supervise verify ${state.taskId}\` accepts the result as it is.`,
+        );
+      return roundsUsedUp(state)
+        ? put(
+            "rounds-exhausted",
+            `${said} That was round ${state.budgets.failedRounds} of ${state.spec?.limits.maxRounds}.`,
+          )
+        : state;
     }
     case "verify.stale":
       /* Without a turn that has just ended (a tree signed days later) nobody would verify it again by itself. */

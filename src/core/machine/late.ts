@@ -27,6 +27,7 @@ const OUTSIDE: ReadonlySet<EventType> = new Set<EventType>([
   "decision.made",
   "verify.finished",
   "verify.stale",
+  "review.finished",
   "task.completed",
   "task.failed",
 ]);

@@ -1,5 +1,13 @@
 /** What the state as a whole wants now: a spawn, a message, a verification, an end. */
-import { evidencePrompt, GO_ON, goalMessage, handbackPrompt, notSigned, wrapUpPrompt } from "../prompts.ts";
+import {
+  evidencePrompt,
+  GO_ON,
+  goalMessage,
+  handbackPrompt,
+  notSigned,
+  revisePrompt,
+  wrapUpPrompt,
+} from "../prompts.ts";
 import { isAutomatic } from "./automation.ts";
 import { wallLeft } from "./budgets.ts";
 import { mayInterject, wantsWrapUp } from "./closing.ts";
@@ -108,7 +116,7 @@ function wantsDecision(state: TaskState): "turn-end" | "exit" | null {
   const { verification: v, decider: d } = state;
   if (!mayAsk(state) || d.about.kind !== "none" || state.closing.kind === "close-out") return null;
   if (isTurnsEnd(state) && v.kind === "none" && state.worker.kind === "live") return "turn-end";
-  const bare = state.resources.length === 0 && v.kind !== "failed";
+  const bare = state.resources.length === 0 && v.kind !== "failed" && v.kind !== "revise";
   return isUnexpectedExit(state) && bare && d.resumes < MAX_RESUMES ? "exit" : null;
 }
 
@@ -135,7 +143,7 @@ function nextMessage(state: TaskState): Message | null {
   if (!spec) return null;
   const started = state.worker.kind === "live" && state.turn.kind === "none";
   const automatic = isAutomatic(state) && openSignOff(state) === null && state.closing.kind !== "close-out";
-  const told = v.kind === "denied" ? notSigned(v.note) : null;
+  const told = v.kind === "denied" ? notSigned(v.note) : v.kind === "revise" ? revisePrompt(v.review) : null;
   if (started && automatic && !p.goalGiven) {
     return { source: "goal", promptId: null, text: goalMessage(spec.goal, spec.brief), redacted: spec.goalRedacted };
   }
@@ -155,6 +163,9 @@ function nextMessage(state: TaskState): Message | null {
   if (automatic && spec.mode === "auto" && v.kind === "failed" && !roundsUsedUp(state)) {
     const text = evidencePrompt(v.facts, spec.limits.maxRounds, state.budgets.failedRounds);
     return { source: "verifier", promptId: null, text, redacted: false };
+  }
+  if (automatic && spec.mode === "auto" && v.kind === "revise" && !roundsUsedUp(state)) {
+    return { source: "verifier", promptId: null, text: revisePrompt(v.review), redacted: false };
   }
   return null;
 }

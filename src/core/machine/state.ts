@@ -11,6 +11,7 @@ export type OwnerIdentity = EventMap["owner.claimed"]["owner"];
 export type EndWhy = EventMap["worker.ending"]["why"];
 export type PromptSource = EventMap["prompt.intent"]["source"];
 export type VerifyFacts = EventMap["verify.finished"];
+export type ReviewFacts = EventMap["review.finished"];
 export type ResultFacts = EventMap["turn.result"];
 
 export type OwnerState = { kind: "none" } | { kind: "held"; owner: OwnerIdentity; since: string };
@@ -156,12 +157,16 @@ export type VerificationState =
   | { kind: "none" }
   | { kind: "wanted"; by: "person" | "auto"; mono: number }
   | { kind: "running"; by: "person" | "auto"; mono: number }
+  /** Passed; the reviewer looks at it. */
+  | { kind: "reviewing"; facts: VerifyFacts }
+  /** Passed, and the reviewer wants something changed. */
+  | { kind: "revise"; facts: VerifyFacts; review: ReviewFacts }
   /** Passed, and completed only when a person signs it: first without the request (it is being recorded), then with it. */
   | { kind: "signing"; facts: VerifyFacts; why: SignOffWhy; request: SignOffRequest | null }
   /** A person refused to sign; the worker hears of it with its next message. */
   | { kind: "denied"; facts: VerifyFacts; requestId: string; note: string }
   /** Passed; the workspace must still be that tree before the task is called completed. `by`: who lets it be so. */
-  | { kind: "confirming"; facts: VerifyFacts; by: "person" | "auto" }
+  | { kind: "confirming"; facts: VerifyFacts; by: "person" | "auto"; reviewed: boolean }
   | { kind: "passed"; facts: VerifyFacts }
   | { kind: "failed"; facts: VerifyFacts }
   | { kind: "error"; facts: VerifyFacts };
@@ -324,7 +329,9 @@ export interface TaskState {
   verification: VerificationState;
   /** The newest verification that ran, kept for reports while the machine moves on. */
   lastVerification: VerifyFacts | null;
-  /** The newest tree that a person was asked to sign: their own verification of the same one is the signature. */
+  /** The newest review, for reports and for whoever is asked to sign. */
+  lastReview: ReviewFacts | null;
+  /** The newest tree that a person was asked to sign, or that the reviewer held back: their own verification of the same one is the signature. */
   askedTree: string | null;
   stop: StopState;
   control: ControlState;
@@ -380,6 +387,7 @@ export function initialState(taskId: string): TaskState {
     answered: {},
     verification: { kind: "none" },
     lastVerification: null,
+    lastReview: null,
     askedTree: null,
     stop: { kind: "none" },
     control: { kind: "supervised" },

@@ -1,9 +1,9 @@
 /**
  * The verification: none → wanted → running → confirming → passed, or failed, or error. Where a person has to sign first:
- * running → signing → confirming, or denied. A verdict carries its tree; a new turn of the worker makes every verdict void.
+ * running → signing → confirming, or denied. With a reviewer: running → reviewing → any of these, or revise. A verdict carries its tree; a new turn of the worker makes every verdict void.
  */
 import type { TaskEvent } from "../events.ts";
-import type { SignOffRequest, TaskState, VerificationState, VerifyFacts } from "./state.ts";
+import type { ReviewFacts, SignOffRequest, TaskState, VerificationState, VerifyFacts } from "./state.ts";
 
 export function verification(state: TaskState, event: TaskEvent): TaskState {
   const present = state.verification;
@@ -23,6 +23,11 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
     case "verify.finished":
       if (present.kind !== "running") return state;
       return { ...to(afterRun(state, event.data)), lastVerification: event.data };
+    case "review.finished": {
+      if (present.kind !== "reviewing" || present.facts.treeId !== event.data.treeId) return state;
+      const held = event.data.verdict === "pass" ? {} : { askedTree: present.facts.treeId };
+      return { ...to(afterReview(state, present.facts, event.data)), ...held, lastReview: event.data };
+    }
     case "signoff.requested":
       if (present.kind !== "signing" || present.request !== null) return state;
       return {
@@ -34,10 +39,12 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
       if (present.kind !== "signing" || present.request?.requestId !== requestId || by !== "person") return state;
       if (decision === "deny")
         return to({ kind: "denied", facts: present.facts, requestId, note: event.data.note?.trim() ?? "" });
-      return decision === "approve" ? to({ kind: "confirming", facts: present.facts, by: "person" }) : state;
+      return decision === "approve"
+        ? to({ kind: "confirming", facts: present.facts, by: "person", reviewed: false })
+        : state;
     }
     case "verify.stale":
-      return present.kind === "confirming" ? to({ kind: "none" }) : state;
+      return present.kind === "confirming" || present.kind === "reviewing" ? to({ kind: "none" }) : state;
     case "task.completed":
       return present.kind === "confirming" && present.facts.treeId === event.data.treeId
         ? to({ kind: "passed", facts: present.facts })
@@ -63,8 +70,26 @@ function voided(state: TaskState): TaskState {
 
 function afterRun(state: TaskState, facts: VerifyFacts): VerificationState {
   if (facts.outcome !== "pass") return { kind: facts.outcome === "fail" ? "failed" : "error", facts };
+  if (state.spec?.review === true && !isSecondLook(state, facts)) return { kind: "reviewing", facts };
+  return afterPass(state, facts, false);
+}
+
+function afterReview(state: TaskState, facts: VerifyFacts, review: ReviewFacts): VerificationState {
+  switch (review.verdict) {
+    case "pass":
+      return afterPass(state, facts, true);
+    case "revise":
+      return { kind: "revise", facts, review };
+    case "person":
+      return { kind: "signing", facts, why: "review-person", request: null };
+    case "unavailable":
+      return { kind: "signing", facts, why: "review-unavailable", request: null };
+  }
+}
+
+function afterPass(state: TaskState, facts: VerifyFacts, reviewed: boolean): VerificationState {
   if (needsSignOff(state, facts)) return { kind: "signing", facts, why: "changed-script", request: null };
-  return { kind: "confirming", facts, by: facts.by };
+  return { kind: "confirming", facts, by: facts.by, reviewed };
 }
 
 /**
@@ -72,8 +97,12 @@ function afterRun(state: TaskState, facts: VerifyFacts): VerificationState {
  * asked about this very tree and verifies it once more has looked.
  */
 function needsSignOff(state: TaskState, facts: VerifyFacts): boolean {
-  if (changedScripts(facts).length === 0) return false;
-  return !(facts.by === "person" && state.askedTree === facts.treeId);
+  return changedScripts(facts).length > 0 && !isSecondLook(state, facts);
+}
+
+/** A person verifies the very tree that they were asked about: whoever held it back is overruled. */
+function isSecondLook(state: TaskState, facts: VerifyFacts): boolean {
+  return facts.by === "person" && state.askedTree === facts.treeId;
 }
 
 export function changedScripts(facts: VerifyFacts): string[] {
@@ -87,6 +116,7 @@ export function isActive(present: VerificationState): boolean {
   switch (present.kind) {
     case "wanted":
     case "running":
+    case "reviewing":
     case "confirming":
       return true;
     case "signing":

@@ -83,6 +83,8 @@ const Limits = Type.Object({
   /** Questions to the decider, and USD for worker and decider together; absent: 200, and no limit. */
   maxDecisions: Opt(Int),
   budgetUsd: Opt(Num),
+  /** How long a review may take. */
+  reviewMs: Opt(Num),
 });
 const Usage = Type.Object({
   inputTokens: Opt(Num),
@@ -123,6 +125,8 @@ export const eventSchemas = {
     model: Opt(Str),
     /** `provider/id` of the decider; absent: Pi's current model. */
     decisionModel: Opt(Str),
+    /** A reviewer looks at what passed. */
+    review: Opt(Bool),
     workerEnvNames: Type.Array(Str),
     cgroup: oneOf("auto", "required", "off"),
     /** Tree id of the workspace at the start; absent when it could not be read. */
@@ -344,10 +348,29 @@ export const eventSchemas = {
     changes: Opt(Changes),
     ...Late,
   }),
+  /** A reviewer looks at a candidate that passed. */
+  "review.started": Type.Object({ treeId: Str, round: Int }),
+  "review.finished": Type.Object({
+    verdict: oneOf("pass", "revise", "person", "unavailable"),
+    treeId: Str,
+    round: Int,
+    /** For people: why. */
+    message: Str,
+    /** With `unavailable`: what went wrong. */
+    code: Opt(Str),
+    findings: Type.Array(Type.Object({ file: Opt(Str), line: Opt(Int), problem: Str })),
+    model: Opt(Str),
+    /** How often it looked into the tree. */
+    looks: Int,
+    durationMs: Num,
+    /** Estimate by Pi's price list. */
+    usd: Opt(Num),
+    ...Late,
+  }),
   /** A pass that counts only when a person signs it; answered by `request.answered` with the same id. */
   "signoff.requested": Type.Object({
     requestId: Str,
-    why: oneOf("changed-script"),
+    why: oneOf("changed-script", "review-person", "review-unavailable"),
     treeId: Str,
     round: Int,
     /** For the person: what happened, and what to look at. */

@@ -2,11 +2,15 @@
 import type { Failure } from "../../core/result.ts";
 import type { StartAnswer, StartInput, TaskView } from "../../supervisor/api.ts";
 import { emergencyStopCommand } from "../../supervisor/emergency-command.ts";
-import { type Answer, type BadAnswer, type Command, EXIT, type Scene } from "../answer.ts";
+import { type Answer, type BadAnswer, type Command, EXIT, type Scene, usageError } from "../answer.ts";
+import { usageOf } from "../parse/spec.ts";
 import { askForVerification } from "../ui/ask-verification.ts";
 import { count, money, nextStep, safe, stateWords } from "../words-for-people.ts";
 
 export const start: Command<"start"> = async (scene, supervisor) => {
+  const { flags } = scene.call;
+  if (flags.review !== undefined && flags["no-review"] !== undefined)
+    return usageError("usage", `--review and --no-review exclude each other. ${usageOf("start")}`);
   let input = inputOf(scene);
   let started = await supervisor.start(input);
   while (!started.ok) {
@@ -55,6 +59,8 @@ function inputOf({ call, cwd, trustedProject, port }: Scene<"start">): StartInpu
     from: cwd,
     verify: flags.verify ?? [],
     ...(trustedProject !== undefined && { trustedProject }),
+    ...(flags.review !== undefined && { review: true }),
+    ...(flags["no-review"] !== undefined && { review: false }),
     ...(flags.from !== undefined && { taskFile: flags.from }),
     ...(flags.cwd !== undefined && { cwd: flags.cwd }),
     ...(flags.mode !== undefined && { mode: flags.mode }),

@@ -71,11 +71,12 @@ export const specs = {
       "max-decisions": { kind: "count", value: "N", min: 0, about: "questions to the decider (default 200)" },
       "decision-model": { kind: "text", value: "M", about: "model that decides (default: Pi's current one)" },
       worktree: { kind: "switch", about: "in a git worktree and on a branch of the task's own" },
+      review: { kind: "switch", about: "a reviewer looks at what passed the verification" },
+      "no-review": { kind: "switch", about: "none does, whatever is configured" },
       "verify-in": { kind: "choice", choices: ["clean", "workspace"], about: "where the verification runs" },
       "verify-setup": { kind: "text", value: '"<cmd>"', about: "run first in the clean tree" },
       "verify-runs": { kind: "count", value: "N", min: 1, about: "runs of each command; mixed outcomes fail" },
     },
-    later: ["review", "no-review"],
   },
   status: { about: "where a task stands and who must act", args: [{ ...task, optional: true }], flags: {} },
   sessions: {

@@ -5,6 +5,7 @@ import { waitsForPerson } from "../../core/machine/decider.ts";
 import { stateName, waitsFor } from "../../core/machine/project.ts";
 import { standing } from "../../core/machine/standing.ts";
 import type { RequestState, TaskState } from "../../core/machine/state.ts";
+import { reviewSummary } from "../../core/prompts.ts";
 import { oneLine } from "../../report/inert.ts";
 import type { TaskUpdate } from "../../supervisor/api.ts";
 import type { Level } from "../pi-port.ts";
@@ -81,6 +82,10 @@ function ofEvent(taskId: string, event: TaskEvent, after: TaskState): Milestone 
       };
     case "verify.finished":
       return verified(taskId, event.data);
+    case "review.finished":
+      return event.data.verdict === "revise"
+        ? warning(`${taskId}: the reviewer wants something changed. ${oneLine(reviewSummary(event.data), 300)}`)
+        : null;
     case "signoff.requested": {
       const [first = "", second = ""] = answerCommands({ requestId: event.data.requestId, kind: "sign-off" });
       return warning(`${taskId}: ${oneLine(event.data.message, 400)}\n${first}  or  ${second}`);

@@ -2,6 +2,7 @@
 import { type StateName, stateName } from "../../core/machine/project.ts";
 import type { TaskState } from "../../core/machine/state.ts";
 import { isActive, openSignOff } from "../../core/machine/verification.ts";
+import { reviewSummary } from "../../core/prompts.ts";
 import { failure, type Result } from "../../core/result.ts";
 import { logFull, type Scope } from "../scope.ts";
 
@@ -33,6 +34,11 @@ export async function verifyTask(scope: Scope, taskId: string): Promise<Result<V
   }
   const passed = facts.outcome === "pass";
   const signOff = openSignOff(state);
+  const { verification: v } = state;
+  if (v.kind === "revise") {
+    const message = `The verification passed. ${state.hold?.message ?? reviewSummary(v.review)}`;
+    return { ok: true, outcome: "fail", state: stateName(state), message, treeId: facts.treeId };
+  }
   const stale = passed && state.ended.kind !== "completed" && signOff === null;
   const outcome = stale ? "error" : facts.outcome;
   const message = stale
