@@ -254,7 +254,7 @@ describe("a bad call", () => {
         const call = parseCall(words.join(" "));
         if (call.ok) return;
         assert.match(call.reason, /^[a-z-]+$/);
-        assert.ok(call.message.length > 10 && call.message.length < 1_000);
+        assert.ok(call.message.length > 10 && call.message.length < 1_600);
       }),
     );
   });
