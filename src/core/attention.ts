@@ -124,7 +124,8 @@ function toldOf(before: TaskState, after: TaskState, event: Pick<TaskEvent, "typ
     const { budget, text } = event.data;
     const title = `${taskId} has used up most of a budget: ${budget}`;
     const next = [`/supervise status ${taskId}`];
-    return [{ ...told, key: `${taskId}:budget:${budget}:${after.at}`, reason: "budget", title, text, next }];
+    const shared = budget.startsWith("per-day-") ? `${budget}-warning` : null;
+    return [{ ...told, shared, key: `${taskId}:budget:${budget}:${after.at}`, reason: "budget", title, text, next }];
   }
   if (event.type !== "pause.requested" || !("by" in event.data) || event.data.by === "person") return [];
   if (before.control === after.control) return [];

@@ -78,6 +78,7 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "takeover.requested",
   "ungated",
   "worker.drift",
+  "budget.exhausted",
   "budget.warning",
   "timer.fired",
   "rejected",

@@ -52,6 +52,7 @@ export function tell(event: TaskEvent): Told | null {
       return { kind: "trouble", title: `A message was not sent: ${event.data.message}`, tone: "bad" };
     case "gate.reply-failed":
       return { kind: "trouble", title: `An answer did not reach Claude: ${event.data.message}`, tone: "bad" };
+    case "budget.exhausted":
     case "budget.warning":
       return { kind: "trouble", title: event.data.text, tone: "warn" };
     case "automation.changed":

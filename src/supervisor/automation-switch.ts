@@ -7,12 +7,15 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf } from "../platform/errno.ts";
 import { configOf } from "./config.ts";
+import { type DayLimits, dayLimits } from "./day-budget.ts";
 import type { SupervisorDeps } from "./deps.ts";
 
 export interface SwitchView {
   to: "on" | "off";
   /** One sentence for people. */
   why: string;
+  /** Read from the same file at the same time. */
+  perDay: DayLimits;
 }
 
 export interface AutomationSwitch {
@@ -36,15 +39,14 @@ export function automationSwitch(deps: Pick<SupervisorDeps, "env" | "agentDir" |
     if (loaded.ok) {
       broken = undefined;
       const off = loaded.config.settings.automation === "off";
-      last = { stamp, view: off ? { to: "off", why: SWITCHED_OFF } : { to: "on", why: SWITCHED_ON } };
+      const perDay = dayLimits(loaded.config.settings);
+      last = { stamp, view: { ...(off ? { to: "off", why: SWITCHED_OFF } : { to: "on", why: SWITCHED_ON }), perDay } };
       return last.view;
     }
     broken ??= { since: deps.clock.mono() };
     if (last !== undefined && deps.clock.mono() - broken.since < SAVING_MS) return last.view;
-    const view: SwitchView = {
-      to: "off",
-      why: `Automation is off until the configuration can be read: ${loaded.message}`,
-    };
+    const why = `Automation is off until the configuration can be read: ${loaded.message}`;
+    const view: SwitchView = { to: "off", why, perDay: last?.view.perDay ?? { usd: undefined, decisions: undefined } };
     last = { stamp, view };
     return view;
   };

@@ -22,6 +22,8 @@ import type { OwnedTask } from "../store/task-store.ts";
 import { resumeCommand, resumeLaunch } from "./acts/resume-command.ts";
 import type { TaskUpdate } from "./api.ts";
 import type { AutomationSwitch } from "./automation-switch.ts";
+import { dayEvents, spentBetween } from "./day-budget.ts";
+import { type DayLedger, dayOf } from "./day-ledger.ts";
 import { createDecider, type Decider } from "./decider.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import type { DriverPort, Recorded } from "./effect-port.ts";
@@ -49,6 +51,8 @@ export interface DriverOptions {
   /** The state that the log folds to so far. */
   state: TaskState;
   automation: AutomationSwitch;
+  /** What all tasks have spent today, and the warnings about it that were given in this process. */
+  days: { ledger: DayLedger; told: Set<string> };
   onUpdate(update: TaskUpdate): void;
   /** The driver lets go of its task; awaited before the locks are free. */
   onLeaving(stop: TaskStop, how: "completed" | "ended" | "quit"): Promise<void>;
@@ -77,6 +81,8 @@ const EXPENDABLE: ReadonlySet<EventType> = new Set<EventType>([
 const MOVES_NOTHING: ReadonlySet<EventType> = new Set<EventType>([
   ...EXPENDABLE,
   "automation.changed",
+  "budget.exhausted",
+  "budget.warning",
   "prompt.ack",
   "tool.use",
   "tool.result",
@@ -97,6 +103,8 @@ export class Driver implements DriverPort {
   #taskStop: TaskStop | null;
   readonly #cwdLock: CwdLock | null;
   readonly #automation: AutomationSwitch;
+  readonly #days: DayLedger;
+  readonly #daysTold: Set<string>;
   /** This process has claimed the task on its log: only then may it record what it sees by itself. */
   #claimed = false;
   readonly #gate: GateKeeper;
@@ -132,6 +140,8 @@ export class Driver implements DriverPort {
     this.state = options.state;
     this.#cwdLock = options.cwdLock;
     this.#automation = options.automation;
+    this.#days = options.days.ledger;
+    this.#daysTold = options.days.told;
     this.#onUpdate = options.onUpdate;
     this.#onLeaving = options.onLeaving;
     this.#onReleased = options.onReleased;
@@ -279,20 +289,24 @@ export class Driver implements DriverPort {
           this.record({ type: "stop.requested", data: { by: "person", kind: asked.kind, reason, end: "stopped" } });
         }
         if (this.#letGo) return;
-        const changed = this.#switched();
-        if (changed) this.record(changed);
+        const seen = this.#outside();
+        if (seen.length > 0) this.record(...seen);
         this.#lookForStop();
       },
       { background: true },
     );
   }
 
-  /** The person's switch, before anything that an automatic move may follow from. */
-  #switched(): EventDraft | null {
+  /** What the person's file says now, before anything that an automatic move may follow from: the switch, the day's limits. */
+  #outside(): EventDraft[] {
     const { spec, stop, ended, automation } = this.state;
-    if (!this.#claimed || spec?.mode !== "auto" || stop.kind !== "none" || ended.kind !== "no") return null;
-    const { to, why } = this.#automation.look();
-    return to === automation.kind ? null : { type: "automation.changed", data: { to, why: this.redactor.text(why) } };
+    if (!this.#claimed || spec?.mode !== "auto" || stop.kind !== "none" || ended.kind !== "no") return [];
+    const { to, why, perDay } = this.#automation.look();
+    const switched: EventDraft[] =
+      to === automation.kind ? [] : [{ type: "automation.changed", data: { to, why: this.redactor.text(why) } }];
+    if (perDay.usd === undefined && perDay.decisions === undefined) return switched;
+    const day = dayOf(this.deps.clock.now());
+    return [...switched, ...dayEvents(this.state, this.#days.today(), perDay, this.#daysTold, day)];
   }
 
   async #effectsOver(): Promise<void> {
@@ -332,8 +346,7 @@ export class Driver implements DriverPort {
   }
 
   #append(draft: EventDraft): Recorded {
-    const changed = MOVES_NOTHING.has(draft.type) ? null : this.#switched();
-    if (changed) this.#append(changed);
+    if (!MOVES_NOTHING.has(draft.type)) for (const seen of this.#outside()) this.#append(seen);
     const { worker } = this.state;
     const workerId = "workerId" in worker && worker.workerId !== "" ? { workerId: worker.workerId } : {};
     const key = "promptId" in draft.data ? { idempotencyKey: String(draft.data.promptId) } : {};
@@ -389,6 +402,8 @@ export class Driver implements DriverPort {
     this.#writeFaultReport(before, event);
     this.decider.look(state);
     this.#snapshot.changed(before, state);
+    const spent = spentBetween(before, state);
+    if (spent.usd > 0 || spent.decisions > 0) this.#days.add(state.taskId, spent);
     this.#onUpdate({ taskId: this.state.taskId, event, before, after: state });
     for (const look of [...this.#watchers]) look();
     for (const tell of [...this.#listeners]) tell(event);

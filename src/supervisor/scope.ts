@@ -10,6 +10,7 @@ import { type OwnedTask, openTaskVerified } from "../store/task-store.ts";
 import type { TaskUpdate, TaskView } from "./api.ts";
 import { type AutomationSwitch, automationSwitch } from "./automation-switch.ts";
 import { configOf, webhookSecrets } from "./config.ts";
+import { createDayLedger, type DayLedger } from "./day-ledger.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { Driver, shownUpdate } from "./driver.ts";
 import { guardedRedactor } from "./guarded-redactor.ts";
@@ -28,6 +29,7 @@ export class Scope {
   readonly listeners = new Set<(update: TaskUpdate) => void>();
 
   readonly automation: AutomationSwitch;
+  readonly days: { ledger: DayLedger; told: Set<string> };
   readonly notices: Notices;
   /** Faults whose report a person has been shown in this process: `<task>:<fault>`. */
   readonly faultsShown = new Set<string>();
@@ -37,6 +39,7 @@ export class Scope {
     this.deps = deps;
     this.estop = new StopRoom(deps);
     this.automation = automationSwitch(deps);
+    this.days = { ledger: createDayLedger(deps), told: new Set() };
     this.notices = createNotices({ deps, record: (taskId, event) => this.#noted(taskId, event) });
   }
 
@@ -73,6 +76,7 @@ export class Scope {
       ),
       state,
       automation: this.automation,
+      days: this.days,
       stop,
       onLeaving: (one, how) => this.estop.leave(one, how),
       onUpdate: (update) => {

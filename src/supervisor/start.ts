@@ -17,6 +17,8 @@ import { freezeVerification, gitHead, treeId } from "../verifier/index.ts";
 import { findClaude, workerEnvironment } from "../worker/index.ts";
 import type { StartInput } from "./api.ts";
 import { claudePath, configOf, flagsOf, webhookSecrets } from "./config.ts";
+import { dayLimits, usedUp } from "./day-budget.ts";
+import { createDayLedger } from "./day-ledger.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { advance } from "./driver.ts";
 import { limitsOf } from "./limits.ts";
@@ -66,6 +68,13 @@ export async function startTask(deps: SupervisorDeps, estop: StopRoom, given: St
     return failure(
       "automation-off",
       "Automation is off in supervisor.json, so no automatic task can start; use --mode manual, or set automation to on.",
+    );
+  }
+  const [spentUp] = settings.mode === "auto" ? usedUp(createDayLedger(deps).today(), dayLimits(settings), 1) : [];
+  if (spentUp) {
+    return failure(
+      spentUp.budget,
+      `${spentUp.text} No automatic task can start until tomorrow, or until the limit in supervisor.json is raised; --mode manual can.`,
     );
   }
   if (settings.transport === "process-pipe" && input.ungated === undefined) {

@@ -66,6 +66,12 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
   "takeover.requested": fc.record({ by: fc.constant("person" as const), sessionId: id("s") }),
   "pause.requested": fc.record({ by: fc.constant("person" as const), reason: fc.constant("r") }),
   "fault.cleared": fc.record({ fault: fc.constantFrom("ungated-call", "permission-mode") }),
+  "budget.exhausted": fc.record({
+    budget: fc.constantFrom("per-day-usd", "per-day-decisions"),
+    used: fc.constant(2),
+    limit: fc.constant(1),
+    text: fc.constant("t"),
+  }),
   "automation.changed": fc.record({ to: fc.constantFrom("on", "off"), why: fc.constant("w") }),
   "worker.rate-limit": fc.record({
     status: fc.constantFrom("allowed", "rejected"),

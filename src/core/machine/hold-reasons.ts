@@ -11,6 +11,8 @@ export const HOLD_REASONS = {
   "turns-exhausted": "budget",
   "budget-exhausted": "budget",
   "budget-usd": "budget",
+  "per-day-usd": "budget",
+  "per-day-decisions": "budget",
   "turn-error": "other",
   interrupted: "other",
   /* The verdict needs a look. */
@@ -67,7 +69,14 @@ export function isFault(reason: string): reason is Fault {
 }
 
 /** Causes that are not one task's own: when several tasks wait for one of them, a person is told once. */
-const SHARED: ReadonlySet<HoldReason> = new Set<HoldReason>(["auth", "billing", "rate-limited", "overloaded"]);
+const SHARED: ReadonlySet<HoldReason> = new Set<HoldReason>([
+  "auth",
+  "billing",
+  "rate-limited",
+  "overloaded",
+  "per-day-usd",
+  "per-day-decisions",
+]);
 
 export function isShared(reason: HoldReason): boolean {
   return SHARED.has(reason);

@@ -102,6 +102,8 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         ? put(holdReason(kind.reason, "turn-error"), kind.message)
         : state;
     }
+    case "budget.exhausted":
+      return state.hold === null ? put(event.data.budget, event.data.text) : state;
     case "gate.incident":
       return put(holdReason(event.data.fault, "inconsistent-state"), event.data.detail, true);
     case "worker.start-failed":

@@ -83,6 +83,7 @@ function stamp(state: TaskState, event: TaskEvent): TaskState {
     case "timer.fired":
     case "rejected":
     case "notice":
+    case "budget.exhausted":
     case "budget.warning":
     case "person.called":
       return stamped;

@@ -412,6 +412,13 @@ export const eventSchemas = {
 
   /** Most of a budget is used up. */
   "budget.warning": Type.Object({ budget: Str, used: Num, limit: Num, text: Str }),
+  /** A limit of the day over all tasks is used up: nothing automatic goes on. */
+  "budget.exhausted": Type.Object({
+    budget: oneOf("per-day-usd", "per-day-decisions"),
+    used: Num,
+    limit: Num,
+    text: Str,
+  }),
   "timer.fired": Type.Object({ name: Str }),
   /** Something was asked for that the state does not allow; nothing changed. */
   rejected: Type.Object({ what: Str, reason: Str, message: Str, ...Late }),
