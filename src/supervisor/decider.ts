@@ -208,13 +208,8 @@ function callOf(port: DriverPort, request: RequestState) {
 }
 
 async function turnsEnd(port: DriverPort): Promise<Question> {
-  const { state, deps } = port;
-  const scratch = deps.layout.folder("scratch");
-  const tree = await treeId(state.spec?.cwd ?? "", {
-    signal: port.stopSignal,
-    hostEnv: deps.env,
-    ...(scratch.ok ? { scratchDir: scratch.path } : {}),
-  });
+  const { state } = port;
+  const tree = await presentTree(port);
   const { continuedTree } = state.decider;
   const failing = state.lastVerification?.outcome === "fail" ? state.lastVerification : null;
   const output = failing?.commands.find((command) => command.outcome !== "pass")?.outputTail;
@@ -227,6 +222,20 @@ async function turnsEnd(port: DriverPort): Promise<Question> {
     ...(output === undefined ? {} : { evidence: ending(output, EVIDENCE_CHARS) }),
   };
   return tree.ok ? { text, treeId: tree.id } : { text };
+}
+
+/** The question can be put without it; whether the verification can run is the verifier's to find out. */
+async function presentTree({ state, deps, stopSignal }: DriverPort): Promise<{ ok: true; id: string } | { ok: false }> {
+  try {
+    const scratch = deps.layout.folder("scratch");
+    return await treeId(state.spec?.cwd ?? "", {
+      signal: stopSignal,
+      hostEnv: deps.env,
+      ...(scratch.ok ? { scratchDir: scratch.path } : {}),
+    });
+  } catch {
+    return { ok: false };
+  }
 }
 
 function exitOf(state: TaskState): DecisionQuestion {

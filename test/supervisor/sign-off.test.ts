@@ -17,7 +17,7 @@ async function candidate(t: AfterHook, mode: "auto" | "manual" = "auto"): Promis
   const asks = { hook: { tool: "Bash", input: { command: "node gen.mjs" } } };
   const stage = await openStage(t, { files, steps: [...OPENING, asks, { result: {} }] });
   const taskId = await stage.start({ mode, verify: ["sh check.sh"] });
-  await stage.when(taskId, (view) => view.requests.length > 0, "the worker's call", PATIENT);
+  await stage.when(taskId, (view) => view.waitsFor === "approval", "the worker's call", PATIENT);
   await writeFile(join(stage.cwd, "check.sh"), "exit 0\n");
   assert.ok((await stage.supervisor.approve((await only(stage)).requestId, undefined, "command")).ok);
   if (mode === "manual") {

@@ -53,11 +53,8 @@ test("a task file gives goal, brief, verifications with their limits, profile an
   const said = await firstMessage(stage, taskId);
   assert.equal(said.split("Mend the sum").length, 2, "the goal stands in it once");
   assert.match(said, /Scope:\n- only sum\.mjs\n\nConstraints:\n- keep the signature\n\nForbidden:\n- new dependencies/);
-  const told = stage.fake.factsOf("stdin").map(({ line }) => line);
-  assert.ok(
-    told.some((line) => line.includes("new dependencies")),
-    "Claude itself was told",
-  );
+  const told = (): boolean => stage.fake.factsOf("stdin").some(({ line }) => line.includes("new dependencies"));
+  await until(told, 60_000, "Claude itself is told");
   assert.ok((await stage.supervisor.kill(taskId)).ok);
 
   const other = await stage.start({
