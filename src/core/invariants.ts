@@ -6,6 +6,7 @@ import type { TaskEvent } from "./events.ts";
 import { costUsd } from "./machine/budgets.ts";
 import { isTakenOver } from "./machine/control.ts";
 import { decisionIdOf, isAwaited, isOpen, mayDecide, waitsForPerson } from "./machine/decider.ts";
+import { isDeferred } from "./machine/deferral.ts";
 import { isTerminal, stateName } from "./machine/project.ts";
 import type { TaskState } from "./machine/state.ts";
 import type { Step } from "./machine/step.ts";
@@ -50,7 +51,12 @@ export function violations(before: TaskState, event: TaskEvent, { state: after, 
   }
   if (isTerminal(stateName(before)) && !isTerminal(name) && !LEAVES_AN_END.has(event.type))
     broken.push(`3: ${event.type} revived a task that was ${stateName(before)}`);
-  if (event.type === "gate.verdict" && event.data.verdict !== "allow" && allows.length > 0)
+  if (
+    event.type === "gate.verdict" &&
+    event.data.verdict !== "allow" &&
+    allows.length > 0 &&
+    !isAskedAgain(before, event)
+  )
     broken.push(`4: a ${event.data.verdict} was answered with allow`);
   if (event.type !== "gate.verdict" && event.type !== "request.answered" && allows.length > 0)
     broken.push(`4: ${event.type} caused an allow`);
@@ -102,6 +108,20 @@ function decidersViolations(before: TaskState, event: TaskEvent, { state: after,
     if (!said) broken.push(`4: ${effect.event.type} in the name of a decider that was not asked`);
   }
   return broken;
+}
+
+/** A call that Claude kept and asks about anew after its resume: the answer that was given meanwhile is handed over. */
+function isAskedAgain(before: TaskState, event: Extract<TaskEvent, { type: "gate.verdict" }>): boolean {
+  const { verdict, requestId, toolUseId } = event.data;
+  if (verdict === "deny" || requestId === undefined) return false;
+  const request = before.requests[requestId];
+  return (
+    request !== undefined &&
+    isDeferred(request) &&
+    request.toolUseId === toolUseId &&
+    request.answer?.decision !== "deny" &&
+    request.phase === "answered"
+  );
 }
 
 /** Acts that may lead out of an ended or stopped task. */

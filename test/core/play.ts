@@ -1,5 +1,7 @@
 /** A machine under test without any supervisor: events in, state and effects out. */
+import assert from "node:assert/strict";
 import type { EventDraft, EventMap, TaskEvent } from "../../src/core/events.ts";
+import { violations } from "../../src/core/invariants.ts";
 import type { Effect } from "../../src/core/machine/effects.ts";
 import { stateName } from "../../src/core/machine/project.ts";
 import { initialState, type TaskState } from "../../src/core/machine/state.ts";
@@ -26,7 +28,10 @@ export class Play {
     this.mono += 1;
     const at = new Date(Date.UTC(2026, 0, 1) + this.mono).toISOString();
     const event = { ...draft, seq: this.#seq, at, mono: this.mono, taskId: "t" } as TaskEvent;
-    const { state, effects } = step(this.state, event);
+    const before = this.state;
+    const { state, effects } = step(before, event);
+    // What the supervisor checks at run time: a step of a sound story that breaks an invariant would stop a sound task.
+    assert.deepEqual(violations(before, event, { state, effects }), [], `event ${this.#seq} (${event.type})`);
     this.state = state;
     for (const effect of effects) {
       this.effects.push(effect);
