@@ -6,12 +6,14 @@ import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { filterToolCall } from "./extension/agent-filter.ts";
 import { registerSupervise } from "./extension/command.ts";
 import { bindSession, type Instance, leaveSession, noteTranscript } from "./extension/session-binding.ts";
+import { registerDashboard } from "./extension/shortcut.ts";
 import { registerTools } from "./extension/tools.ts";
 
 export default function superviseClaude(pi: ExtensionAPI): void {
   const instance: Instance = { startedAt: Date.now() };
   registerSupervise(pi, instance);
   registerTools(pi);
+  registerDashboard(pi, instance);
   pi.on("session_start", (_event, ctx) => bindSession(instance, ctx));
   pi.on("tool_call", (event, ctx) => filterToolCall(event, ctx));
   pi.on("message_start", () => noteTranscript(instance));

@@ -5,6 +5,9 @@
  */
 import type { ExtensionContext } from "@mariozechner/pi-coding-agent";
 
+import { lazy } from "./lazy.ts";
+import type { Screen, ScreenHost } from "./ui/screen-port.ts";
+
 export type Level = "info" | "warning" | "error";
 export type HostMode = "tui" | "rpc" | "json" | "print";
 
@@ -42,6 +45,8 @@ export interface PiPort {
    * shown meanwhile appears afterwards.
    */
   suspend<T>(run: () => Promise<T>): Promise<T | undefined>;
+  /** Puts a full screen of ours over Pi's until it closes itself; resolves at once where there is none. */
+  screen(make: (host: ScreenHost) => Screen): Promise<void>;
   /** Whether the session behind it was replaced without our being told. */
   probe(): boolean;
   close(): void;
@@ -110,6 +115,11 @@ export function openPort(ctx: ExtensionContext, errorOut: (line: string) => void
       if (mode !== "tui") return undefined;
       return guarded(() => ctx.ui.custom<T | undefined>((tui, _theme, _keys, done) => suspended(tui, run, done)));
     },
+    async screen(make) {
+      if (mode !== "tui") return;
+      const { overPi } = await lazy.piScreen();
+      await guarded(() => overPi(ctx.ui, make));
+    },
     probe: () => guarded(() => ctx.hasUI) !== undefined,
     close() {
       closed = true;
@@ -128,7 +138,7 @@ function below(standing: string, text: string): string {
 }
 
 /** The part of Pi's screen that is used (pi-tui 0.73.1 and 1.6.0). */
-interface Screen {
+interface PiScreen {
   stop(): void;
   start(): void;
   requestRender(force?: boolean): void;
@@ -136,7 +146,7 @@ interface Screen {
 
 const CLEAR = "\x1b[2J\x1b[H";
 
-function suspended<T>(tui: Screen, run: () => Promise<T>, done: (result: T | undefined) => void) {
+function suspended<T>(tui: PiScreen, run: () => Promise<T>, done: (result: T | undefined) => void) {
   const hold = async (): Promise<T | undefined> => {
     tui.stop();
     process.stdout.write(CLEAR);

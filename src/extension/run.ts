@@ -26,7 +26,7 @@ export async function runCommand(input: string, place: Place, port: PiPort): Pro
   const answer = withoutSecrets(call.ok ? await answerOf(call, place, port) : badCall(call));
   const text = call.json ? jsonLine(call.command, answer) : answer.ok ? answer.text : answer.message;
   if (call.json) port.forget();
-  deliver(port, text, answer.ok ? (answer.level ?? "info") : call.json ? "info" : "error");
+  if (text !== "") deliver(port, text, answer.ok ? (answer.level ?? "info") : call.json ? "info" : "error");
   if (!port.interactive) setExitCode(answer.exitCode ?? (answer.ok ? EXIT.done : EXIT.failed));
 }
 

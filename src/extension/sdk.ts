@@ -4,6 +4,7 @@
  * `undefined` under Pi's jiti and a SyntaxError elsewhere.
  */
 import * as host from "@mariozechner/pi-coding-agent";
+import { truncateToWidth } from "@mariozechner/pi-tui";
 
 /** Version of the Pi that runs us, or null when it does not say. */
 export function piVersion(): string | null {
@@ -13,6 +14,11 @@ export function piVersion(): string | null {
 /** Pi's own folder (settings, sessions, logins), or null when Pi does not say. */
 export function piAgentDir(): string | null {
   return "getAgentDir" in host && typeof host.getAgentDir === "function" ? host.getAgentDir() : null;
+}
+
+/** Cuts a text with colours to that many columns. Pi's screen ends with an error on a line that is too wide. */
+export function fitColumns(text: string, columns: number): string {
+  return truncateToWidth(text, columns);
 }
 
 /** What a session of our own inside Pi needs. Both lines have all of it. */

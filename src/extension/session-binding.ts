@@ -44,6 +44,8 @@ export interface Hub {
   signals: { remove(): void } | undefined;
   /** Another program has the terminal: its Ctrl-C is not meant for us. */
   terminalGiven: boolean;
+  /** The dashboard is open. */
+  dashboard: boolean;
   /** Pi's end, once it began. */
   quitting: Promise<void> | undefined;
   /** Pi itself told us that it ends. */
@@ -74,6 +76,7 @@ export function getHub(): Hub {
     follower: undefined,
     signals: undefined,
     terminalGiven: false,
+    dashboard: false,
     quitting: undefined,
     quitSeen: false,
     over: false,

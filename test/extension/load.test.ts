@@ -26,6 +26,7 @@ test("loading the extension evaluates a handful of small files, and no dependenc
     "extension/lazy.ts",
     "extension/pi-port.ts",
     "extension/session-binding.ts",
+    "extension/shortcut.ts",
     "extension/tools.ts",
     "index.ts",
   ]);

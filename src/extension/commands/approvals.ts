@@ -3,15 +3,20 @@
 import { cut } from "../../report/inert.ts";
 import type { RequestView } from "../../supervisor/api.ts";
 import type { Command } from "../answer.ts";
+import { lazy } from "../lazy.ts";
 import { age, answerCommands, callText, safe } from "../words-for-people.ts";
 
 /** Characters of one call that the list shows; the dialog and `--json` show more. */
 const MAX_CALL = 1_500;
 
-export const approvals: Command<"approvals"> = async (_scene, supervisor) => {
+export const approvals: Command<"approvals"> = async ({ call, hub, port }, supervisor) => {
   const found = await supervisor.approvals();
   if (!found.ok) return found;
   const { requests } = found;
+  if (port.mode === "tui" && !call.json && requests.length > 0) {
+    const opened = (await lazy.dashboard()).openDashboard(hub, port, supervisor, "approvals");
+    if (opened) return { ok: true, fields: {}, text: "" };
+  }
   const text = requests.length === 0 ? "Nothing waits for your answer." : requests.map(requestText).join("\n\n");
   return { ok: true, fields: { requests }, text };
 };

@@ -2,20 +2,31 @@
 
 import { oneLine } from "../../report/inert.ts";
 import type { Supervisor, TaskRow } from "../../supervisor/api.ts";
-import { type Answer, type BadAnswer, type Command, usageError } from "../answer.ts";
+import { type Answer, type BadAnswer, type Command, type Scene, usageError } from "../answer.ts";
+import { lazy } from "../lazy.ts";
 import { age, count, money, stateWords } from "../words-for-people.ts";
 import { removalWords } from "./discard.ts";
 
 /** Rows that people are shown; programs get all. */
 const MAX_ROWS = 50;
 
-export const sessions: Command<"sessions"> = async ({ call }, supervisor) => {
+export const sessions: Command<"sessions"> = async (scene, supervisor) => {
+  const { call } = scene;
   if (call.args[0] === "prune") return prune(supervisor, call.flags["older-than"], call.flags.yes === true);
   const all = call.flags.all === true;
+  if (!all && !call.json && (await opened(scene, supervisor))) return { ok: true, fields: {}, text: "" };
   const found = await supervisor.sessions(all);
   if (!found.ok) return found;
   return { ok: true, fields: { tasks: found.tasks }, text: sessionsText(found.tasks, all) };
 };
+
+/** In the TUI the list is a screen of its own; an empty one is told in words. */
+async function opened({ hub, port }: Scene<"sessions">, supervisor: Supervisor): Promise<boolean> {
+  if (port.mode !== "tui") return false;
+  const found = await supervisor.sessions(false);
+  if (!found.ok || found.tasks.length === 0) return false;
+  return (await lazy.dashboard()).openDashboard(hub, port, supervisor, "sessions");
+}
 
 async function prune(
   supervisor: Supervisor,

@@ -20,6 +20,8 @@ export interface FakeSession {
   widgetCalls: number;
   /** What was done to Pi's screen: stop, start, render. */
   screen: string[];
+  /** Components that were put over or instead of Pi's own. */
+  opened: number;
   dialogs: FakeDialog[];
   /** Touches after the session became stale. */
   staleTouches: number;
@@ -40,6 +42,7 @@ export function fakeSession(
     widgets: new Map(),
     widgetCalls: 0,
     screen: [],
+    opened: 0,
     dialogs: [],
     staleTouches: 0,
     invalidate() {
@@ -58,8 +61,14 @@ export function fakeSession(
     custom: (make: (screen: object, theme: object, keys: object, done: (result: unknown) => void) => unknown) =>
       new Promise((resolve) => {
         if (mode !== "tui") return resolve(undefined);
+        session.opened++;
         const note = (what: string) => () => session.screen.push(what);
-        make({ stop: note("stop"), start: note("start"), requestRender: note("render") }, {}, {}, resolve);
+        make(
+          { stop: note("stop"), start: note("start"), requestRender: note("render"), terminal: { rows: 24 } },
+          {},
+          {},
+          resolve,
+        );
       }),
     select: (title: string, choices: string[], opts?: { signal?: AbortSignal }) =>
       dialog("select", title, choices, opts?.signal),
@@ -114,6 +123,7 @@ export interface FakeTool {
 export interface FakePi {
   api: ExtensionAPI;
   tools: ReadonlyMap<string, FakeTool>;
+  shortcuts: ReadonlyMap<string, (session: FakeSession) => unknown>;
   command(args: string, session: FakeSession): Promise<void>;
   complete(prefix: string): Promise<{ value: string; label: string }[] | null>;
   emit(type: string, event: object, session: FakeSession): Promise<void>;
@@ -123,10 +133,14 @@ export interface FakePi {
 export function fakePi(factory: (pi: ExtensionAPI) => void): FakePi {
   const handlers = new Map<string, Handler[]>();
   const tools = new Map<string, FakeTool>();
+  const shortcuts = new Map<string, (session: FakeSession) => unknown>();
   let command: Parameters<ExtensionAPI["registerCommand"]>[1] | undefined;
   const api = {
     registerCommand(_name: string, options: Parameters<ExtensionAPI["registerCommand"]>[1]) {
       command = options;
+    },
+    registerShortcut(key: string, options: { handler: (ctx: ExtensionCommandContext) => unknown }) {
+      shortcuts.set(key, (session) => options.handler(session.ctx));
     },
     registerTool(tool: FakeTool) {
       tools.set(tool.name, tool);
@@ -139,6 +153,7 @@ export function fakePi(factory: (pi: ExtensionAPI) => void): FakePi {
   return {
     api,
     tools,
+    shortcuts,
     command: async (args, session) => command?.handler(args, session.ctx),
     complete: async (prefix) => (await command?.getArgumentCompletions?.(prefix)) ?? null,
     async emit(type, event, session) {

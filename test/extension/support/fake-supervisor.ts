@@ -232,6 +232,7 @@ export function hubWith(supervisor: Supervisor | undefined): Hub {
     // Listeners on the test's own process are none of these tests' business.
     signals: { remove: () => undefined },
     terminalGiven: false,
+    dashboard: false,
     quitting: undefined,
     quitSeen: false,
     over: false,
