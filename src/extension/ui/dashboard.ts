@@ -253,20 +253,29 @@ export class Dashboard implements Screen {
 
   #command(key: Key): void {
     const { page } = this.#place;
-    if (typeof key === "object") return this.#letter(key.char);
+    if (typeof key === "object") {
+      this.#letter(key.char);
+      return;
+    }
     switch (key) {
       case "up":
-        return this.#move(-1);
+        this.#move(-1);
+        return;
       case "down":
-        return this.#move(1);
+        this.#move(1);
+        return;
       case "page-up":
-        return this.#move(-10);
+        this.#move(-10);
+        return;
       case "page-down":
-        return this.#move(10);
+        this.#move(10);
+        return;
       case "enter":
-        return this.#open();
+        this.#open();
+        return;
       case "escape":
-        return this.#leave();
+        this.#leave();
+        return;
       case "tab":
         if (page !== "task") this.#go({ page: page === "sessions" ? "approvals" : "sessions" }, true);
         return;
@@ -291,16 +300,21 @@ export class Dashboard implements Screen {
         this.#typing = this.#place.page !== "task";
         return;
       case "q":
-        return this.#leave();
+        this.#leave();
+        return;
       case "A":
         this.#all = !this.#all;
-        return this.#look.soon();
+        this.#look.soon();
+        return;
       case "c":
-        return this.#copy();
+        this.#copy();
+        return;
       case "a":
-        return this.#decide("approve");
+        this.#decide("approve");
+        return;
       case "d":
-        return this.#decide("deny");
+        this.#decide("deny");
+        return;
       case "s":
         if (id !== undefined) this.#act(`Stop ${id}?`, () => this.#supervisor.stop(id, undefined));
         return;
