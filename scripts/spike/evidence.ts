@@ -17,6 +17,7 @@ export const TOPICS = [
   "stop",
   "crash",
   "group-cleanup",
+  "automation",
 ] as const;
 
 export type Topic = (typeof TOPICS)[number];

@@ -8,6 +8,8 @@ export interface SpikeOptions {
   out: string | undefined;
   /** SPIKE_PERMISSION_DECISION: what spike:permissions answers; default `allow`. */
   decision: PermissionDecision;
+  /** SPIKE_AUTOMATION_PERMISSION, SPIKE_AUTOMATION_QUESTION: what spike:automation shows beside a plain task. */
+  automation: { permission: boolean; question: boolean };
 }
 
 export type PermissionDecision = "allow" | "deny";
@@ -22,6 +24,10 @@ export function readOptions(words: readonly string[], env: Readonly<Record<strin
     scripted: false,
     out: undefined,
     decision: decisionOf(env["SPIKE_PERMISSION_DECISION"]),
+    automation: {
+      permission: switchOf(env, "SPIKE_AUTOMATION_PERMISSION"),
+      question: switchOf(env, "SPIKE_AUTOMATION_QUESTION"),
+    },
   };
   const rest = [...words];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
@@ -40,6 +46,13 @@ export function readOptions(words: readonly string[], env: Readonly<Record<strin
 
 function isCi(value: string | undefined): boolean {
   return value !== undefined && !["", "0", "false"].includes(value.toLowerCase());
+}
+
+function switchOf(env: Readonly<Record<string, string | undefined>>, name: string): boolean {
+  const value = env[name] ?? "";
+  if (value === "" || value === "0") return false;
+  if (value === "1") return true;
+  throw new Refusal(`${name} is "${value}"; it can be 1 or 0.`);
 }
 
 function decisionOf(value: string | undefined): PermissionDecision {

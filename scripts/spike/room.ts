@@ -3,15 +3,16 @@
  * denies everything else. The same for a Claude that is logged in and for one with a scripted model.
  */
 import { randomBytes } from "node:crypto";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import type { ExecutableFacts, WorkerEvent, WorkerStartInput } from "../../src/core/contracts/worker.ts";
 import { createRedactor } from "../../src/redaction/index.ts";
 import { findClaude, parseEnvNames } from "../../src/worker/index.ts";
-import { claudeBinary, claudeEnv } from "../../test/support/claude.ts";
-import { bash, text } from "../../test/support/model-reply.ts";
+import { claudeBinary, claudeEnv, workerEnvNames } from "../../test/support/claude.ts";
+import { bash, type Reply, text, toolUse } from "../../test/support/model-reply.ts";
 import { startModelServer } from "../../test/support/model-server.ts";
+import { modelsJson } from "../../test/support/pi-setup.ts";
 import { killMarked, MARK_NAME } from "../../test/support/processes.ts";
 import { createLab, type Lab } from "../../test/support/workspace.ts";
 import { type Driven, drive, type Hook } from "../../test/worker/driver.ts";
@@ -21,6 +22,21 @@ import { Refusal, type SpikeOptions } from "./options.ts";
 export const COMMAND = "sh spike.sh";
 /** The one prompt of all spikes. */
 export const PROMPT = `Run exactly this command with your Bash tool, once, in the foreground: ${COMMAND}\nThen answer with the single word done. Do nothing else.`;
+
+/** The second prompt, of the automation spike alone, and the question that it leads to. */
+export const QUESTION_GOAL =
+  "Ask me with your AskUserQuestion tool, once, whether to use red or blue. Then answer with the single word done. Do nothing else.";
+export const LABELS = ["red", "blue"] as const;
+const QUESTION = {
+  questions: [
+    {
+      question: "Which color?",
+      header: "Color",
+      multiSelect: false,
+      options: LABELS.map((label) => ({ label, description: label })),
+    },
+  ],
+};
 
 export interface Room {
   readonly mode: "authenticated" | "scripted";
@@ -34,6 +50,10 @@ export interface Room {
   workspace(script: string): Promise<string>;
   /** A worker in `cwd`, not started. Hooks that `isOurs` refuses are denied at once. */
   worker(cwd: string, options?: WorkerOptions): Promise<Driven>;
+  /** The environment of a supervisor that drives this Claude, its state folder included. */
+  supervisorEnv(): Record<string, string>;
+  /** Folder with Pi's models and logins: the person's own (undefined), or one that knows the scripted model alone. */
+  readonly piAgentDir: string | undefined;
   /** Has Claude written the prompt of this session down? 2.1.268 writes its record a moment after the work began. */
   sessionTold(cwd: string, sessionId: string): Promise<boolean>;
   /** Ends what is left and removes the folder and Claude's own record of its sessions. */
@@ -97,6 +117,12 @@ export async function openRoom(options: SpikeOptions): Promise<Room> {
       if (onEvent) driven.worker.subscribe(onEvent);
       return driven;
     },
+    supervisorEnv: () => ({
+      ...outside.env,
+      PI_CLAUDE_SUPERVISOR_STATE_DIR: lab.stateDir,
+      PI_CLAUDE_SUPERVISOR_CLAUDE: executable.path,
+    }),
+    piAgentDir: outside.piAgentDir,
     async sessionTold(cwd, sessionId) {
       const record = join(outside.projects, projectName(cwd), `${sessionId}.jsonl`);
       return (await readFile(record, "utf8").catch(() => "")).includes(COMMAND);
@@ -112,6 +138,9 @@ export async function openRoom(options: SpikeOptions): Promise<Room> {
 }
 
 interface Outside {
+  /** Of the whole process that a supervisor would run in. */
+  env: Record<string, string>;
+  piAgentDir: string | undefined;
   drive: { env: Readonly<Record<string, string>> } | { hostEnv: Readonly<Record<string, string>> };
   input: Partial<WorkerStartInput>;
   secrets: readonly string[];
@@ -124,9 +153,19 @@ interface Outside {
 async function scripted(lab: Lab): Promise<Outside> {
   const server = await startModelServer();
   lab.defer(() => server.close());
-  server.script("main", (request) => (request.newToolResults().length > 0 ? text("done") : bash(COMMAND)));
+  server.script("main", (request) => {
+    if (request.newToolResults().length > 0) return text("done");
+    const asks = request.userTexts().some((said) => said.includes(QUESTION_GOAL));
+    return asks ? toolUse("AskUserQuestion", QUESTION) : bash(COMMAND);
+  });
+  server.script("decider", (request) => decided(request.lastUserText()));
   const env = claudeEnv(lab, server.url);
+  const piAgentDir = join(lab.home, ".pi", "agent");
+  await mkdir(piAgentDir, { recursive: true });
+  await writeFile(join(piAgentDir, "models.json"), modelsJson(server.url));
   return {
+    env: { ...lab.env, ...env, PI_CLAUDE_SUPERVISOR_WORKER_ENV: workerEnvNames() },
+    piAgentDir,
     drive: { env },
     projects: projectsOf(env, lab.home),
     input: {},
@@ -140,6 +179,12 @@ function authenticated(lab: Lab): Outside {
   const names = parseEnvNames(process.env["PI_CLAUDE_SUPERVISOR_WORKER_ENV"]);
   const values = names.map((name) => process.env[name] ?? "");
   return {
+    env: {
+      ...definedOf(process.env),
+      [MARK_NAME]: lab.mark,
+      PI_CLAUDE_SUPERVISOR_WORKER_ENV: [...names, MARK_NAME].join(","),
+    },
+    piAgentDir: undefined,
     drive: { hostEnv: { ...definedOf(process.env), [MARK_NAME]: lab.mark } },
     input: { workerEnvNames: [...names, MARK_NAME] },
     // Short values (a region, a flag) are no secrets, and would be found everywhere.
@@ -147,6 +192,15 @@ function authenticated(lab: Lab): Outside {
     projects: projectsOf(process.env, homedir()),
     modelRequests: () => null,
   };
+}
+
+/** What the scripted decider says: yes to a call, the first label to a question, and at a turn's end the verification. */
+function decided(said: string): Reply {
+  const decide = (decision: string, more: object = {}): Reply =>
+    toolUse("decide", { decision, reason: "The spike's script says so.", ...more });
+  if (said.startsWith("kind: tool\n")) return decide("approve");
+  if (said.startsWith("kind: question\n")) return decide("answer", { answers: { "1": LABELS[0] }, category: "detail" });
+  return decide(said.startsWith("kind: turn-end\n") ? "verify" : "escalate");
 }
 
 function projectsOf(env: Readonly<Record<string, string | undefined>>, home: string): string {

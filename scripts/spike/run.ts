@@ -5,7 +5,7 @@
 import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { WorkerCapabilities, WorkerEvent } from "../../src/core/contracts/worker.ts";
+import type { WorkerAdapter, WorkerCapabilities, WorkerEvent } from "../../src/core/contracts/worker.ts";
 import type { Driven } from "../../test/worker/driver.ts";
 import { claudeFacts } from "./claude-facts.ts";
 import {
@@ -28,6 +28,8 @@ export interface Spike {
   readonly options: SpikeOptions;
   readonly room: Room;
   worker(cwd: string, options?: Omit<WorkerOptions, "onEvent">): Promise<Driven>;
+  /** Counts the events of a worker that somebody else drives, and looks through its output for what was planted. */
+  watch(worker: WorkerAdapter): void;
   /**
    * One check. `body` resolves with what it saw and whether that is right; what it throws makes it fail, and is told by its
    * name alone unless it is one of our own waits, because its text may quote the worker.
@@ -117,7 +119,7 @@ class Log implements Spike {
   readonly #checks: Check[] = [];
   readonly #exits: Exit[] = [];
   readonly #events: Record<string, number> = {};
-  readonly #workers: Driven[] = [];
+  readonly #workers: Pick<Driven, "worker">[] = [];
   #printed = "";
   #artifacts = "";
   #interrupted = false;
@@ -147,6 +149,11 @@ class Log implements Spike {
     const driven = await this.room.worker(cwd, { ...options, onEvent: (event) => this.#count(event) });
     this.#workers.push(driven);
     return driven;
+  }
+
+  watch(worker: WorkerAdapter): void {
+    worker.subscribe((event) => this.#count(event));
+    this.#workers.push({ worker });
   }
 
   async check(topic: Topic, name: string, body: (seen: Seen) => Promise<boolean>): Promise<boolean> {

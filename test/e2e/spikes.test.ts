@@ -14,7 +14,7 @@ import { PACKAGE_ROOT } from "../support/pi-setup.ts";
 import { processesWithEnvironment } from "../support/processes.ts";
 import { createLab, type Lab } from "../support/workspace.ts";
 
-type Name = "transport" | "permissions" | "signals";
+type Name = "transport" | "permissions" | "signals" | "automation";
 
 interface Ran {
   code: number;
@@ -72,7 +72,12 @@ async function assertClean(lab: Lab): Promise<void> {
   assert.deepEqual(processesWithEnvironment(`TMPDIR=${lab.tmp}`), []);
 }
 
-const RUNS: readonly { name: Name; decision?: "allow" | "deny"; topics: readonly string[] }[] = [
+const RUNS: readonly {
+  name: Name;
+  decision?: "allow" | "deny";
+  env?: Readonly<Record<string, string>>;
+  topics: readonly string[];
+}[] = [
   {
     name: "transport",
     topics: [
@@ -88,6 +93,11 @@ const RUNS: readonly { name: Name; decision?: "allow" | "deny"; topics: readonly
   },
   { name: "permissions", decision: "allow", topics: ["start-up", "permissions", "stop"] },
   { name: "permissions", decision: "deny", topics: ["start-up", "permissions", "stop"] },
+  {
+    name: "automation",
+    env: { SPIKE_AUTOMATION_PERMISSION: "1", SPIKE_AUTOMATION_QUESTION: "1" },
+    topics: ["automation"],
+  },
   { name: "signals", topics: ["start-up", "recovery", "stop", "crash", "group-cleanup"] },
 ];
 
@@ -103,11 +113,11 @@ test("together the spikes cover every topic", () => {
 });
 
 describe("against a scripted model", { concurrency: 2 }, () => {
-  for (const { name, decision, topics } of RUNS) {
+  for (const { name, decision, env: more, topics } of RUNS) {
     test(`spike:${name}${decision ? ` (${decision})` : ""} records evidence that holds`, async (t: TestContext) => {
       const lab = await createLab(t);
       const out = join(lab.root, "evidence.json");
-      const env = { ...lab.env, CI: "true", ...(decision ? { SPIKE_PERMISSION_DECISION: decision } : {}) };
+      const env = { ...lab.env, CI: "true", ...more, ...(decision ? { SPIKE_PERMISSION_DECISION: decision } : {}) };
       const ran = await spike(name, ["--scripted", "--out", out], env);
       assert.equal(ran.code, 0, `${ran.stdout}${ran.stderr}`);
       assert.ok(ran.stdout.endsWith(`evidence: ${out}\n`), ran.stdout);
@@ -121,6 +131,10 @@ describe("against a scripted model", { concurrency: 2 }, () => {
       if (decision) {
         const held = evidence.checks.find((check) => check.name === `the decision holds: ${decision}`);
         assert.deepEqual([held?.observed.ran, held?.observed.toolError], [decision === "allow", decision === "deny"]);
+      }
+      if (name === "automation") {
+        const decisions = evidence.checks.flatMap((check) => check.observed.decisions ?? []);
+        assert.deepEqual(decisions, ["tool:approve", "turn-end:verify", "question:answer", "turn-end:verify"]);
       }
       await assertClean(lab);
     });
@@ -165,6 +179,14 @@ describe("with a person's own Claude", () => {
       assert.equal(existsSync(join(lab.home, ".claude")), false);
     });
   }
+
+  test("spike:automation refuses a switch that it does not know", async (t) => {
+    const lab = await createLab(t);
+    const ran = await spike("automation", ["--scripted"], { ...lab.env, SPIKE_AUTOMATION_QUESTION: "yes" });
+    assert.deepEqual([ran.code, ran.stdout], [2, ""]);
+    assert.match(ran.stderr, /SPIKE_AUTOMATION_QUESTION is "yes"; it can be 1 or 0/);
+    await assertClean(lab);
+  });
 
   test("spike:permissions refuses a decision that it does not know", async (t) => {
     const lab = await createLab(t);

@@ -108,7 +108,7 @@ export function cliOf(line: PiLine): string {
     : join(modules, "@earendil-works", "pi-coding-agent", "dist", "bundle", "cli.js");
 }
 
-function modelsJson(url: string): string {
+export function modelsJson(url: string): string {
   const model = {
     id: "scripted",
     name: "Scripted",
