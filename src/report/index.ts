@@ -1,6 +1,7 @@
 /** Events to text and pages for people. Pure. */
 export { Collector } from "./collect.ts";
 export { eventLine } from "./event-line.ts";
+export { EVIDENCE_KIND, type Evidence, evidenceOf } from "./evidence.ts";
 export type { ReportView } from "./history.ts";
 export { IndexRows, renderIndex } from "./html/index-page.ts";
 export { GENERATOR, renderPage } from "./html/page.ts";

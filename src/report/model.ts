@@ -87,6 +87,8 @@ export interface Question {
   what: string;
   rule: string;
   askedOf: string;
+  /** Approving it signs a passed verification off. */
+  signs?: true;
   steps: CallAnswer[];
   open: boolean;
 }

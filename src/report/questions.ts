@@ -56,7 +56,17 @@ export class Questions {
   signOff(seq: number, at: string, data: EventMap["signoff.requested"]): void {
     const { requestId, round, treeId } = data;
     const what = `Sign-off of round ${round}, tree ${cut(treeId, 80)}`;
-    const question: Question = { seq, at, requestId, what, rule: data.why, askedOf: "person", steps: [], open: false };
+    const question: Question = {
+      seq,
+      at,
+      requestId,
+      what,
+      rule: data.why,
+      askedOf: "person",
+      signs: true,
+      steps: [],
+      open: false,
+    };
     this.#list.add(question);
     remember(this.#asked, requestId, { question, call: null });
   }

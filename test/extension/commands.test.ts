@@ -511,7 +511,8 @@ describe("report", () => {
       assert.deepEqual([answer.ok, answer.file], [true, join(folder, "out.html")]);
       assert.match(readFileSync(join(folder, "out.html"), "utf8"), /Fix the parser/);
       assert.equal(statSync(join(folder, "out.html")).mode & 0o777, 0o600);
-      assert.deepEqual(readdirSync(folder), ["out.html"]);
+      assert.deepEqual(readdirSync(folder).sort(), ["out.evidence.json", "out.html"]);
+      assert.equal(JSON.parse(readFileSync(join(folder, "out.evidence.json"), "utf8")).taskId, "t-1");
     }));
 
   test("replaces an earlier report and an empty file, and nothing else that is there", () =>

@@ -26,7 +26,7 @@ export const report: Command<"report"> = async (scene, supervisor) => {
 };
 
 async function one(scene: Scene<"report">, supervisor: Supervisor, taskId: string): Promise<Answer | BadAnswer> {
-  const { renderPage, GENERATOR } = await lazy.report();
+  const { renderPage, evidenceOf, GENERATOR, EVIDENCE_KIND } = await lazy.report();
   const { html } = scene.call.flags;
   if (html === undefined) {
     const told = await reportText(supervisor, taskId);
@@ -37,12 +37,17 @@ async function one(scene: Scene<"report">, supervisor: Supervisor, taskId: strin
   const { told } = collected;
   const zone = localZone();
   const file = resolve(scene.cwd, html);
-  const written = writeReport(file, renderPage(told, { zone, now: new Date().toISOString() }), GENERATOR);
+  const now = new Date().toISOString();
+  const evidence = `${file.replace(/\.html?$/i, "")}.evidence.json`;
+  const data = `${JSON.stringify(evidenceOf(told, now), null, 2)}\n`;
+  const kept = writeReport(evidence, data, EVIDENCE_KIND);
+  const written = kept.ok ? writeReport(file, renderPage(told, { zone, now }), GENERATOR) : kept;
   if (!written.ok) return written;
   const inside = isInWork(told.view, file)
     ? " It stands in the folder of a task that goes on: the next verification sees it as a change."
     : "";
-  return { ok: true, fields: { taskId, file }, text: `The report of ${taskId} stands in ${safe(file)}.${inside}` };
+  const text = `The report of ${taskId} stands in ${safe(file)}, its evidence as data beside it.${inside}`;
+  return { ok: true, fields: { taskId, file, evidence }, text };
 }
 
 /** The report of one task as text, for people and for Pi's own model. */

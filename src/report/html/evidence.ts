@@ -1,5 +1,6 @@
 /** Verification: rounds with their evidence, findings, sign-off, what changed, how to repeat it. */
 import type { EventMap } from "../../core/events.ts";
+import { signatureOf } from "../evidence.ts";
 import type { FileChange, Report, Round } from "../model.ts";
 import { repeatOf } from "../steps.ts";
 import { type Clock, count, lengthOf, number } from "../words.ts";
@@ -29,12 +30,9 @@ function signOff({ state, view, rounds, questions }: Report, clock: Clock): Html
   const last = rounds.at(-1);
   const rows: [string, Html | string][] = [];
   if (ended.kind === "completed") {
-    const signed = questions.findLast((one) => one.what.startsWith("Sign-off"))?.steps.at(-1);
+    const signed = signatureOf({ questions });
     const verifier = last?.facts.by === "person" ? "the verifier, run by a person" : "the verifier";
-    rows.push([
-      "Signed off by",
-      signed?.decision === "approve" ? `${verifier}, and then a person (${signed.via})` : verifier,
-    ]);
+    rows.push(["Signed off by", signed === null ? verifier : `${verifier}, and then a person (${signed.via})`]);
     rows.push(["When", momentOf(ended.at, clock)]);
     rows.push(["Tree", html`<code>${ended.treeId}</code>`]);
   } else rows.push(["Signed off by", "nobody yet"]);
@@ -117,7 +115,7 @@ export function changes({ changes: found, view }: Report): Html | null {
     html`<p>${count(files.length + more, "file")}, <span class="plus">+${number(added)}</span> <span class="minus">−${number(deleted)}</span> lines since the start of the task, as of round ${round}.</p>`,
     table(
       "Files that differ from the start of the task",
-      [th("File"), th("Change", "w"), th("Added", "n"), th("Removed", "n"), th("Share", "w")],
+      [th("File"), th("Added", "n"), th("Removed", "n"), th("Share", "w"), th("Change", "w")],
       files.map((file) => fileRow(file, most)),
     ),
     more === 0
@@ -129,6 +127,11 @@ export function changes({ changes: found, view }: Report): Html | null {
 function fileRow({ path, status, added, deleted, note }: FileChange, most: number): Html {
   const width = (n: number | undefined) => Math.round(((n ?? 0) / most) * 1_000) / 10;
   const [plus, minus] = [width(added), width(deleted)];
-  return html`<tr><td><code dir="auto">${inline(path, 300)}</code></td><td class="w">${status}${note === undefined ? "" : `, ${note}`}</td><td class="n plus">${added === undefined ? "–" : `+${number(added)}`}</td><td class="n minus">${deleted === undefined ? "–" : `−${number(deleted)}`}</td><td class="w"><svg class="diff" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="f-plus" width="${plus}" height="10"/><rect class="f-minus" x="${plus}" width="${minus}" height="10"/></svg></td></tr>
+  const lines = (n: number | undefined, sign: string, kind: string): Html =>
+    n === undefined || n === 0
+      ? html`<td class="n soft">${n ?? "–"}</td>`
+      : html`<td class="n ${kind}">${sign}${number(n)}</td>`;
+  const drawn = html`<svg class="diff" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="f-plus" width="${plus}" height="10"/><rect class="f-minus" x="${plus}" width="${minus}" height="10"/></svg>`;
+  return html`<tr><td><code dir="auto">${inline(path, 300)}</code></td>${lines(added, "+", "plus")}${lines(deleted, "−", "minus")}<td class="w">${drawn}</td><td class="w">${status}${note === undefined ? "" : `, ${note}`}</td></tr>
 `;
 }

@@ -61,7 +61,7 @@ export function decisions({ questions, moreQuestions, view }: Report, clock: Clo
       one.rule === ""
         ? null
         : html` <span class="soft">${one.rule}${one.requestId === null ? "" : `, ${one.requestId}`}</span>`;
-    return html`<li>${timeOf(one.at, clock)}<div><b dir="auto">${inline(one.what, 300)}</b>${asked}
+    return html`<li>${timeOf(one.at, clock)}<div><b dir="auto">${upper(inline(one.what, 300))}</b>${asked}
 ${stepsOf(one, clock)}</div></li>\n`;
   });
   return section(
@@ -90,4 +90,8 @@ function stepsOf(question: Question, clock: Clock): Html {
     const who = by === "decider" ? "the Decision Worker" : by === "person" ? "a person" : "the supervisor";
     return html`<p>${tag(decision, TONES[decision] ?? "warn")} by ${who} at ${timeOf(at, clock)}${note === undefined ? null : html`: <bdi>${inline(note, 500)}</bdi>`}</p>\n`;
   })}`;
+}
+
+function upper(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
