@@ -65,8 +65,7 @@ const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: ROOT, encoding:
 const legs: Leg[] = [];
 for (const [node, npm] of LEGS)
   if (node.startsWith(onlyNode) && npm.startsWith(onlyNpm)) legs.push(await runLeg(node, npm));
-const failed = legs.flatMap((leg) => leg.steps.filter((step) => !step.ok).map((step) => ({ leg, step })));
-for (const { leg, step } of failed) console.log(`\n${leg.node}, npm ${leg.npm}, ${step.name}:\n${step.tail}`);
+const failed = legs.flatMap(({ steps }) => steps.filter(({ ok }) => !ok));
 if (page !== undefined) writeFileSync(resolve(page), pageOf(legs));
 console.log(failed.length === 0 ? "\nall legs passed" : `\n${failed.length} steps failed`);
 process.exitCode = failed.length === 0 ? 0 : 1;
@@ -93,7 +92,7 @@ async function runLeg(node: string, npm: string): Promise<Leg> {
     for (const args of commands) {
       const step = await run(args, clone, env);
       leg.steps.push(step);
-      console.log(`${step.ok ? "ok  " : "FAIL"}  ${step.name} (${step.seconds.toFixed(0)} s)`);
+      console.log(`${step.ok ? "ok  " : "FAIL"}  ${step.name} (${step.seconds.toFixed(0)} s)\n${step.tail}`.trimEnd());
       if (!step.ok && args[0] === "ci") break;
     }
     const sums = join(clone, "dist", "SHA256SUMS");
