@@ -70,7 +70,8 @@ async function main(options: Options, lab: Lab): Promise<boolean> {
   const command = `/supervise start ${GOAL} --mode auto --verify "${VERIFY}"`;
   teller.say("pi", `a person types in Pi ${options.line}:`);
   teller.quote(command, "bold");
-  const started = await pi.run(`${command} --json`);
+  // The first command transpiles its rooms where Pi has not loaded them before.
+  const started = await pi.run(`${command} --json`, { deadlineMs: DEADLINE_MS });
   if (started.ok !== true) throw new Error(`The task did not start: ${String(started.message ?? started.reason)}`);
   const taskId = String(started.taskId);
   const folder = join(lab.stateDir, "tasks", taskId);
