@@ -54,6 +54,16 @@ const subset = <T>(person: readonly T[] | undefined, project: readonly T[]): rea
 export const ruleKind: ValueKind<PolicyRule> = {
   allowed:
     'an object such as { "verdict": "review", "tool": "Bash", "argv": ["npm", "publish"] }; verdict: allow, review, person, deny',
+  schema: {
+    type: "object",
+    required: ["verdict", "tool"],
+    additionalProperties: false,
+    properties: {
+      verdict: { enum: ["allow", "review", "person", "deny"] },
+      tool: { type: "string", minLength: 1 },
+      argv: { type: "array", minItems: 1, maxItems: 32, items: { type: "string" } },
+    },
+  },
   parse(raw) {
     if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return undefined;
     const { verdict, tool, argv, ...rest } = raw as Record<string, unknown>;
@@ -162,6 +172,7 @@ function setting<T>(kind: ValueKind<T>, fallback: T | undefined, more: More<T> =
 function controlIdKind(): ValueKind<string> {
   return {
     allowed: "1 to 64 letters, digits, dots, underscores and dashes, beginning with a letter or digit",
+    schema: { type: "string", pattern: "^[A-Za-z0-9]" },
     parse: (raw) => (typeof raw === "string" && /^[A-Za-z0-9][\w.-]{0,63}$/.test(raw) ? raw : undefined),
   };
 }

@@ -39,6 +39,7 @@ const DAY = 86_400_000;
 /** Text of several lines; no control characters but line feed and tab. */
 const words = (most: number): ValueKind<string> => ({
   allowed: `a text of 1 to ${most} characters without control characters`,
+  schema: { type: "string", minLength: 1 },
   parse: (raw) =>
     typeof raw === "string" &&
     raw.trim() !== "" &&

@@ -123,10 +123,63 @@ const GOOD: [input: string, fields: Record<string, unknown>][] = [
   ["help start", { command: "help", topic: "start" }],
 ];
 
+/** Every command that names a task or a request. */
+const UNKNOWN = [
+  ...[
+    "status",
+    "verify",
+    "stop",
+    "kill",
+    "pause",
+    "resume",
+    "recover",
+    "takeover",
+    "handback",
+    "discard",
+    "log",
+    "replay",
+    "report",
+  ].map((name) => `${name} t-9`),
+  "send t-9 hello",
+  "approve r-9",
+  "deny r-9",
+  "answer r-9 Blue",
+];
+
+/** A store without tasks: everything that is asked for by name is unknown. */
+function nobody(): FakeSupervisor {
+  const unknown = async () => ({
+    ok: false as const,
+    reason: "no-task",
+    message: "There is no task or request of that name.",
+  });
+  const names = [
+    "status",
+    "verify",
+    "stop",
+    "kill",
+    "pause",
+    "recover",
+    "takeover",
+    "handback",
+    "discard",
+    "log",
+    "replay",
+    "history",
+    "send",
+    "approve",
+    "deny",
+    "answer",
+  ];
+  return fakeSupervisor(Object.fromEntries(names.map((name) => [name, unknown])) as Partial<Supervisor>);
+}
+
 for (const mode of ["tui", "rpc", "json", "print"] as const) {
   describe(`in ${mode} mode`, () => {
     test("the table below knows every command", () => {
-      assert.deepEqual(new Set(GOOD.map(([, fields]) => fields.command)), new Set(commandNames));
+      /* The emergency stop answers by itself, below the supervisor: its own tests say how. */
+      const named = commandNames.filter((name) => name !== "estop");
+      assert.deepEqual(new Set(GOOD.map(([, fields]) => fields.command)), new Set(named));
     });
 
     for (const [input, fields] of GOOD) {
@@ -175,6 +228,33 @@ for (const mode of ["tui", "rpc", "json", "print"] as const) {
       assert.deepEqual(onlyJson(ran, mode), { ...refused, command: "start" });
       assert.equal(ran.exitCode, mode === "json" || mode === "print" ? 1 : undefined);
     });
+
+    for (const name of commandNames) {
+      test(`${name} with a flag that it does not have is a usage error, told once`, async () => {
+        const ran = await run(`${name} --nonsense --json`, mode, fakeSupervisor());
+        const answer = onlyJson(ran, mode);
+        assert.deepEqual([answer.ok, answer.command, ran.session.notices[0]?.level ?? "info"], [false, name, "info"]);
+        assert.equal(ran.exitCode, mode === "json" || mode === "print" ? 2 : undefined);
+        const text = await run(`${name} --nonsense`, mode, fakeSupervisor());
+        const shown = [...text.session.notices.map((notice) => notice.text), ...text.errorOut];
+        assert.equal(shown.length, 1);
+        assert.match(shown[0] ?? "", /nonsense/);
+        assert.equal(text.session.notices[0]?.level ?? "error", "error");
+      });
+    }
+
+    for (const words of UNKNOWN) {
+      test(`${words} of an unknown id is refused with its code, told once`, async () => {
+        const json = await run(`${words} --json`, mode, nobody());
+        const answer = onlyJson(json, mode);
+        assert.deepEqual([answer.ok, answer.reason], [false, "no-task"]);
+        assert.equal(json.exitCode, mode === "json" || mode === "print" ? 1 : undefined);
+        const text = await run(words, mode, nobody());
+        const shown = [...text.session.notices.map((notice) => notice.text), ...text.errorOut];
+        assert.match(shown.at(-1) ?? "", /There is no task or request of that name\./);
+        assert.equal(text.session.notices.at(-1)?.level ?? "error", "error");
+      });
+    }
 
     test("a bug in the supervisor is an answer, not an exception", async () => {
       const status = () => Promise.reject(new Error("boom"));
