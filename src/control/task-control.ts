@@ -187,8 +187,8 @@ export class LiveTask implements TaskControl {
     const changed = await this.#change((record) => {
       // What runs on is a stop's or a recover's to end; the record keeps it.
       const left = record.resources.filter((resource) => stillThere(resource).length > 0);
-      if (isStanding(record) || left.length > 0) return undefined;
       const { controller, ...kept } = record;
+      if (isStanding(record) || left.length > 0) return kept;
       const history = historyWith(record, at);
       return { ...kept, state: "stopped", desired: "stopped", cause, resources: [], verifiedAt: at, history };
     });
