@@ -368,6 +368,35 @@ describe("deferral", () => {
       data: { by: "person", kind: "graceful", reason: "x", end: "stopped" },
     });
     assert.deepEqual(Object.keys(stopped.state.requests), []);
+
+    const halted = gone().feed(
+      { type: "estop.requested", data: { epoch: 3, reason: "x", verb: "stop", how: "now" } },
+      { type: "stop.requested", data: { by: "estop", kind: "now", reason: "x", end: "stopped" } },
+      { type: "stop.proven", data: { method: "census", killed: 0, durationMs: 1 } },
+    );
+    assert.deepEqual([halted.name, halted.state.requests["r1"]?.deferral], ["stopped", "deferred"]);
+    halted.feed(
+      { type: "task.recovering", data: { fresh: false, resume: true, sessionId: "s1" } },
+      { type: "request.answered", data: { requestId: "r1", decision: "approve", by: "person", via: "command" } },
+      { type: "worker.spawning", data: { workerId: "w2", sessionId: "s1", resume: true } },
+      { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
+      ready(),
+    );
+    assert.deepEqual(halted.kinds(), ["spawn"], "no message: Claude asks the hook again by itself");
+    assert.deepEqual(decisions(halted.feed(review("r1"))), ["allow"]);
+  });
+
+  test("the emergency stop fences at once, tears down when it is told to, and leaves a pause to the session's end", () => {
+    const play = working().feed({ type: "estop.requested", data: { epoch: 1, verb: "stop", how: "after-call" } });
+    assert.deepEqual([play.name, play.kinds()], ["stopping", []]);
+    assert.deepEqual(play.feed(result()).kinds(), []);
+    const asked: EventDraft = {
+      type: "stop.requested",
+      data: { by: "estop", kind: "graceful", reason: "x", end: "stopped" },
+    };
+    assert.deepEqual(play.feed(asked).kinds(), ["teardown"]);
+    const paused = working().feed({ type: "estop.requested", data: { epoch: 1, verb: "pause", how: "now" } });
+    assert.equal(paused.state.stop.kind, "none");
   });
 });
 

@@ -245,8 +245,13 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
     paths: fc.constant(["check.sh"]),
   }),
   "verify.stale": fc.record({ passedTree: id("tree"), presentTree: id("tree") }),
+  "estop.requested": fc.record({
+    epoch: fc.constant(1),
+    verb: fc.constantFrom("stop", "pause"),
+    how: fc.constantFrom("now", "after-call"),
+  }),
   "stop.requested": fc.record({
-    by: fc.constantFrom("person", "watchdog"),
+    by: fc.constantFrom("person", "watchdog", "estop"),
     kind: fc.constantFrom("graceful", "now"),
     reason: fc.constant("r"),
     end: fc.constantFrom("stopped", "failed"),

@@ -24,7 +24,7 @@ export function stop(state: TaskState, event: TaskEvent): TaskState {
     case "estop.requested": {
       /* A pause keeps the session: `control` takes the wheel away then. */
       if (event.data.verb === "pause" || state.ended.kind !== "no") return state;
-      if (present.kind === "proven" || present.kind === "requested") return state;
+      if (present.kind !== "none") return state;
       const reason = event.data.reason ?? "The emergency stop.";
       const how = "graceful";
       return {
