@@ -5,14 +5,15 @@
  *     <state dir>/locks/<sha256 of a real cwd>.lock
  *     <state dir>/index.json
  */
-import { isAbsolute, join, normalize } from "node:path";
+import { join } from "node:path";
 import { failure, type Result } from "../core/result.ts";
-import { type AccountLookup, currentAccount, type Ownership } from "../platform/account.ts";
+import type { AccountLookup, Ownership } from "../platform/account.ts";
 import { isTaskId } from "../platform/ids.ts";
 import { type Overlap, overlapOf } from "../platform/paths.ts";
 import { openPrivateDir } from "../platform/private-dir.ts";
+import { STATE_DIR_VARIABLE, stateDirPath } from "../platform/state-dir.ts";
 
-export const STATE_DIR_VARIABLE = "PI_CLAUDE_SUPERVISOR_STATE_DIR";
+export { STATE_DIR_VARIABLE, stateDirPath };
 
 export interface StateLayout {
   /** The state folder, trusted links resolved. */
@@ -40,18 +41,6 @@ export interface StateDirOptions {
   env?: Readonly<Record<string, string | undefined>>;
   account?: AccountLookup;
   ownership?: Ownership;
-}
-
-/** Where the state folder is meant to be: the variable, else below the home of the account database. */
-export function stateDirPath(options: StateDirOptions = {}): Result<{ path: string }> {
-  const configured = (options.env ?? process.env)[STATE_DIR_VARIABLE];
-  if (configured !== undefined && configured !== "") {
-    if (isAbsolute(configured) && !configured.includes("\0")) return { ok: true, path: normalize(configured) };
-    return failure("state-dir", `${STATE_DIR_VARIABLE} is not an absolute path. Set it to one that starts with /.`);
-  }
-  const found = (options.account ?? currentAccount)();
-  if (!found.ok) return found;
-  return { ok: true, path: join(found.account.home, ".local", "share", "pi-claude-supervisor") };
 }
 
 /**
