@@ -1,4 +1,5 @@
 /** The report as plain text for a terminal: the five answers first, the story last. */
+import { asksPer100Calls } from "../core/economy.ts";
 import { inputText } from "./call.ts";
 import { entriesOf } from "./chapters.ts";
 import { cut, oneLine, stripControls } from "./inert.ts";
@@ -144,6 +145,11 @@ function budgets(report: Report): string[] {
   );
 }
 
+function perHundred(verdicts: Report["view"]["verdicts"]): string {
+  const asks = asksPer100Calls(verdicts);
+  return asks === null ? "" : ` (${asks} of 100)`;
+}
+
 function facts(report: Report, clock: Clock): string[] {
   const { view, calls, usage } = report;
   const { allow, review, person, deny } = view.verdicts;
@@ -156,7 +162,7 @@ function facts(report: Report, clock: Clock): string[] {
   return [
     `Folder: ${oneLine(view.cwd, 400)}`,
     `Mode ${view.mode}, from ${clock.moment(view.createdAt)} to ${clock.moment(view.lastEventAt)}`,
-    `Calls: ${number(allow)} allowed, ${review + person} asked about, ${deny} denied, ${calls.errors} ended with an error`,
+    `Calls: ${number(allow)} allowed, ${review + person} asked about${perHundred(view.verdicts)}, ${deny} denied, ${calls.errors} ended with an error`,
     ...(asks.length === 0 ? [] : [`Not allowed at once, by rule: ${asks.join(", ")}`]),
     ...spent,
     ...(view.model === null ? [] : [`Model: ${oneLine(view.model, 80)}`]),

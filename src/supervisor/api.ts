@@ -115,6 +115,8 @@ export interface TaskView {
   verdicts: Record<"allow" | "review" | "person" | "deny", number>;
   /** Calls that were not allowed at once (asked about or denied), by rule; and those of them that were denied. */
   asksByRule: Record<string, number>;
+  /** Calls that somebody was asked about, of a hundred; null before the first call. */
+  asksPer100Calls: number | null;
   deniedByRule: Record<string, number>;
   lastVerification: { outcome: string; treeId: string; message: string } | null;
   deadlines: (Pick<Deadline, "name" | "length" | "what"> & { leftMs: number })[];

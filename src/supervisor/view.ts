@@ -1,5 +1,6 @@
 /** A task as people and outside tests see it: a projection of the state, complete enough to answer from disk. */
 import { dirname } from "node:path";
+import { asksPer100Calls } from "../core/economy.ts";
 import { costUsd } from "../core/machine/budgets.ts";
 import { deadlines } from "../core/machine/deadlines.ts";
 import { DEFAULT_MAX_DECISIONS } from "../core/machine/decider.ts";
@@ -61,6 +62,7 @@ export function viewOf(state: TaskState, logPath: string, mono: number | null): 
       spec?.limits.budgetUsd === undefined ? null : { usd: spec.limits.budgetUsd, spentUsd: spentUsd(state) ?? 0 },
     verdicts: counters.verdicts,
     asksByRule: counters.byRule,
+    asksPer100Calls: asksPer100Calls(counters.verdicts),
     deniedByRule: counters.deniedByRule,
     lastVerification: v ? { outcome: v.outcome, treeId: v.treeId, message: v.message } : null,
     deadlines: deadlines(state).map(({ name: which, length, what, due }) => ({

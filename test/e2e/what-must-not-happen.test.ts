@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { sink } from "../notify/sink.ts";
 import { bash, hang, held, text } from "../support/model-reply.ts";
 import { startPi } from "../support/pi.ts";
 import { processesWithMark } from "../support/processes.ts";
@@ -121,6 +122,49 @@ await onBothLines("what must not happen", (line) => {
     await waitForState(pi, taskId, ["completed"], 10_000);
     assert.equal(count(await readEvents(lab.stateDir, taskId), "stop.requested"), 0);
   });
+
+  /* The clock is the machine's, not Pi's: once is enough for a test of 15 s. */
+  if (line === "0.73.1")
+    test("3, 4: silence, and a deadline that throws the work away: it is told, wrapped up, and verified after the time is up", async (t) => {
+      const hook = await sink(t);
+      const { lab, modelServer, start, pi, cwd } = await openScene(t, line, {
+        env: {
+          PI_CLAUDE_SUPERVISOR_HUMAN_WEBHOOK_URL: hook.url,
+          PI_CLAUDE_SUPERVISOR_HUMAN_WEBHOOK_FORMAT: "generic",
+        },
+      });
+      const events = () => readEvents(lab.stateDir, taskId);
+      const late = gate();
+      /* The model thinks until the clock has run out. */
+      modelServer.script("main", [held(late.opened, bash(MEND)), text("Wrapped up.")]);
+      const taskId = await start('Mend the sum --mode auto --timeout 15s --verify "node --test"');
+      await until(
+        async () => (await events()).some((one) => one.type === "timer.fired" && one.data["name"] === "wall"),
+        60_000,
+        "the deadline",
+      );
+      late.open();
+      await waitForState(pi, taskId, ["completed", "human_required", "failed"], NIGHT);
+      const log = await events();
+      assert.equal(count(log, "task.completed"), 1, JSON.stringify(log.at(-1)));
+      assert.equal(count(log, "stop.requested"), 0);
+      const wrapUp = log.filter((one) => one.type === "prompt.intent" && one.data["wrapUp"] === true);
+      assert.equal(wrapUp.length, 1);
+      /* Claude 2.1.268 puts a message of the middle of a turn into a reminder beside the tool's result. */
+      const heard = JSON.stringify(modelServer.of("main").at(-1)?.body.messages);
+      assert.match(heard, /nearly over/, "Claude took it into the running turn");
+      assert.equal(count(log, "turn.result"), 1, "one turn");
+      const budget = log.filter((one) => one.type === "budget.warning").map((one) => one.data["budget"]);
+      assert.deepEqual(budget, ["wall-clock"]);
+      await until(() => hook.received.length > 0, 20_000, "the notice");
+      const notice = JSON.parse(hook.received[0]?.body ?? "{}") as { reason: string; taskId: string };
+      assert.deepEqual([notice.reason, notice.taskId], ["budget", taskId]);
+      assert.equal(
+        await lab.git(cwd, "show", ":sum.mjs").then((text) => text.includes("+")),
+        false,
+        "nothing was committed by us",
+      );
+    });
 
   test("5: a hundred rounds: polite messages over an unchanged tree end after three, and each turn was verified", async (t) => {
     const { lab, modelServer, start, pi } = await openScene(t, line);

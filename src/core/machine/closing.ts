@@ -8,10 +8,11 @@ import { wallLength } from "./budgets.ts";
 import type { ClosingState, TaskState } from "./state.ts";
 
 const LONGEST_CLOSE_OUT_MS = 10 * 60_000;
+const SHORTEST_CLOSE_OUT_MS = 10_000;
 
-/** Milliseconds after the wall clock in which a turn may end and be verified: ten minutes, at most a quarter of the clock. */
+/** Milliseconds after the wall clock in which a turn may end and be verified: ten minutes, or a quarter of a short clock. */
 export function closeOutMs(state: TaskState): number {
-  return Math.min(LONGEST_CLOSE_OUT_MS, wallLength(state) / 4);
+  return Math.max(SHORTEST_CLOSE_OUT_MS, Math.min(LONGEST_CLOSE_OUT_MS, wallLength(state) / 4));
 }
 
 export function closing(state: TaskState, event: TaskEvent): TaskState {

@@ -34,7 +34,7 @@ export function statusText(task: TaskView, now: number = Date.now()): string {
     ...(task.recoverable ? [`Its Pi is gone; go on with it: /supervise recover ${task.taskId}`] : []),
     `Goal: ${safe(task.goal)}`,
     `In ${safe(task.cwd)}, ${task.mode}, begun ${age(task.createdAt, now)} ago, last event ${age(task.lastEventAt, now)} ago`,
-    `So far: ${spent.join(", ")}; calls: ${allow} allowed, ${review + person} asked about, ${deny} denied`,
+    `So far: ${spent.join(", ")}; calls: ${allow} allowed, ${review + person} asked about${task.asksPer100Calls === null ? "" : ` (${task.asksPer100Calls} of 100)`}, ${deny} denied`,
     ...(task.faultReport === null
       ? []
       : [

@@ -26,6 +26,7 @@ export function taskView(over: Partial<TaskView> = {}): TaskView {
     goal: "Fix the parser",
     cwd: "/home/me/here",
     automation: null,
+    asksPer100Calls: null,
     faultReport: null,
     mode: "manual",
     createdAt: "2026-01-01T00:00:00.000Z",
