@@ -1,6 +1,6 @@
 /** Automatic mode with the scripted `claude` and a scripted decider: what is asked, what follows, what a fault leads to. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { DecisionTurn } from "../../src/core/contracts/decision.ts";
@@ -91,9 +91,15 @@ describe("a call that the gate leaves to judgement", () => {
     const [answered] = await here.of("request.answered");
     assert.deepEqual([answered?.["by"], answered?.["via"], answered?.["decision"]], ["decider", "decider", "approve"]);
     assert.equal((await here.supervisor.approvals()).ok, true);
-    assert.deepEqual(view.decisions, { used: 2, max: 200, costUsd: 0.25, byOutcome: { approve: 1, verify: 1 } });
+    const { used, max, costUsd, byOutcome } = view.decisions ?? {};
+    assert.deepEqual([used, max, costUsd, byOutcome], [2, 200, 0.25, { approve: 1, verify: 1 }]);
     const replayed = await here.supervisor.replay(here.taskId);
     assert.ok(replayed.ok && replayed.matches, JSON.stringify(replayed));
+    await until(() => here.supervisor.live().length === 0, 30_000, "the task to be let go of");
+    const kept = join(here.deps.layout.root, "decisions", here.taskId);
+    assert.ok(existsSync(kept), "its conversation is kept");
+    assert.ok((await here.supervisor.discard(here.taskId, true)).ok);
+    assert.ok(!existsSync(kept), "and goes with the task");
   });
 
   test("does not run when the decider denies it, and the worker reads why", async (t) => {
@@ -621,7 +627,7 @@ describe("budgets", () => {
     const view = await here.waits("the second call");
     assert.deepEqual([view.decisions?.used, view.requests[0]?.passedOn], [1, null]);
     assert.deepEqual(here.decider.kinds(), ["tool"]);
-    assert.match(JSON.stringify(await here.of("notice")), /1 of 1 decisions are used/);
+    assert.match(JSON.stringify(await here.of("budget.warning")), /1 of 1 decisions are used/);
     assert.ok((await here.supervisor.approve(view.requests[0]?.requestId ?? "", undefined, "command")).ok);
     await here.completed();
     assert.deepEqual(here.decider.kinds(), ["tool"]);
@@ -641,7 +647,7 @@ describe("budgets", () => {
     assert.deepEqual(view.budget, { usd: 1, spentUsd: 1.2 });
     assert.equal(here.decider.prompts.length, 1, "the decider is not paid any more");
     assert.equal(
-      (await here.of("notice")).filter(({ text }) => /of the budget of \$1 is spent/.test(String(text))).length,
+      (await here.of("budget.warning")).filter(({ text }) => /of the budget of \$1 is spent/.test(String(text))).length,
       1,
     );
   });
