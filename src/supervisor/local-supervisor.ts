@@ -198,6 +198,8 @@ export class LocalSupervisor implements Supervisor {
 
   async replay(taskId: string, to?: number) {
     const { layout } = this.#scope.deps;
+    /* A task of ours may be a step ahead of its record. */
+    if (to === undefined) await this.#scope.drivers.get(taskId)?.stored();
     const found = readSnapshot(layout, taskId);
     if (!found.ok && !isTaskId(taskId)) return found;
     const folded = await foldLog(layout.task(taskId).log, taskId, to ?? (found.ok ? found.record.seq : undefined));
