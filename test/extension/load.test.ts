@@ -22,6 +22,7 @@ test("loading the extension evaluates a handful of small files, and no dependenc
   const names = [...files].map((file) => relative(resolve("src"), file)).sort();
   assert.deepEqual(names, [
     "core/result.ts",
+    "extension/agent-filter.ts",
     "extension/command.ts",
     "extension/lazy.ts",
     "extension/pi-port.ts",
