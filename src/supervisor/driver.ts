@@ -11,7 +11,7 @@ import { violations } from "../core/invariants.ts";
 import { deadlines } from "../core/machine/deadlines.ts";
 import { deferralPlan } from "../core/machine/deferral.ts";
 import type { Effect } from "../core/machine/effects.ts";
-import { stateName } from "../core/machine/project.ts";
+import { isTerminal, stateName } from "../core/machine/project.ts";
 import { initialState, type TaskState } from "../core/machine/state.ts";
 import { step } from "../core/machine/step.ts";
 import { assertNever, type Result } from "../core/result.ts";
@@ -39,6 +39,8 @@ import { Snapshot } from "./snapshot.ts";
 import { LOOK_FOR_STOP_MS, takeStopRequest } from "./stop-request.ts";
 import { CLOSED_GATE, type MoveGate, type TaskStop } from "./task-stop.ts";
 import { TextArtifacts } from "./text-artifacts.ts";
+import { viewOf } from "./view.ts";
+import { writeEvidence } from "./write-evidence.ts";
 
 export interface DriverOptions {
   deps: SupervisorDeps;
@@ -333,10 +335,24 @@ export class Driver implements DriverPort {
     if (this.#taskStop) await this.#onLeaving(this.#taskStop, this.#endOfTask());
     await this.#snapshot.close();
     await this.task.log.close();
+    if (isTerminal(stateName(this.state))) {
+      const written = await writeEvidence(
+        this.task.paths,
+        viewOf(this.state, this.task.paths.log, null),
+        this.deps.clock.now().toISOString(),
+      );
+      if (!written.ok) this.#complainOfEvidence(written.message);
+    }
     this.#cwdLock?.lock.release();
     this.task.lock.release();
     this.#onReleased();
     this.#markReleased();
+  }
+
+  #complainOfEvidence(message: string): void {
+    const { taskId } = this.state;
+    const text = `evidence.json could not be written: ${this.redactor.text(message)} \`/supervise report ${taskId} --html FILE\` makes it anew.`;
+    this.#onUpdate(shownUpdate(taskId, { level: "warning", text }, this.state));
   }
 
   #endOfTask(): "completed" | "ended" | "quit" {

@@ -77,6 +77,7 @@ function finish(
     durationMs: report.durationMs ?? 0,
     commands,
     findings: report.findings ?? [],
+    ...(report.versions === undefined ? {} : { versions: report.versions }),
     ...(report.changes === undefined ? {} : { changes: report.changes }),
     ...late,
   };

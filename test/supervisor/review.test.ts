@@ -69,7 +69,12 @@ async function stageWith(t: AfterHook, factory: DecisionSessionFactory | undefin
 /** A task whose worker has made its change and ends its turn. */
 async function worked(stage: Stage, mode: "auto" | "manual" = "auto"): Promise<string> {
   const taskId = await stage.start({ mode, verify: ["true"], review: true, patienceMs: 600_000 });
-  const asking = await stage.when(taskId, (view) => view.requests.length > 0, "the worker's call", PATIENT);
+  const asking = await stage.when(
+    taskId,
+    (view) => view.requests[0]?.askedOf === "person",
+    "the worker's call",
+    PATIENT,
+  );
   await writeFile(join(stage.cwd, "sum.mjs"), "new\n");
   await writeFile(join(stage.cwd, "left-over"), "x\n");
   const answered = await stage.supervisor.approve(asking.requests[0]?.requestId ?? "", undefined, "command");

@@ -68,6 +68,10 @@ describe("a sign-off", () => {
       await completed(stage, taskId);
       const [end] = await eventsOf(stage, taskId, "task.completed");
       assert.equal(end?.by, "person");
+      const kept = join(stage.lab.stateDir, "tasks", taskId, "evidence.json");
+      const evidence = await until(() => readFile(kept, "utf8").catch(() => null), PATIENT, "the evidence");
+      const { signOff } = JSON.parse(evidence) as { signOff: { treeId: string } | null };
+      assert.equal(signOff?.treeId, end?.treeId);
       assert.deepEqual((await stage.supervisor.approvals()).requests, []);
     });
   }

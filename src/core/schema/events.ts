@@ -346,6 +346,8 @@ export const eventSchemas = {
     findings: Type.Array(Finding),
     /** What differs from the task's start (bounded); absent where that is not known. */
     changes: Opt(Changes),
+    /** Version lines of what took part: `node`, `git`, `os`. */
+    versions: Opt(Type.Record(Str, Str)),
     ...Late,
   }),
   /** A reviewer looks at a candidate that passed. */
