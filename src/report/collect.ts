@@ -1,6 +1,6 @@
 /**
  * The events of one task, one by one, into what a report tells. Memory is bounded by the limits of the lists, whatever
- * the length of the log: about 40 MB for the worst log, 3 MB for one of 2,000 records.
+ * the length of the log: 1 MB for 2,000 records, 65 MB for 120,000 that are as wide as they can be.
  */
 import type { EventMap, StoredEvent, TaskEvent } from "../core/events.ts";
 import { foldOne, isKnown } from "../core/fold.ts";

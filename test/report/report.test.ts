@@ -142,11 +142,15 @@ describe("the page", () => {
       log.events.push({ ...record, seq, type: "gate.verdict", data });
       const result = { toolUseId: `t${i}`, isError: true, wrapped: false, aborted: false, preview: wide, chars: 1 };
       log.events.push({ ...record, seq: seq + 1, type: "tool.result", data: result });
+      if (i % 15 !== 0) continue;
+      const prompt = { promptId: `p${i}`, source: "person", text: `${i} ${wide}`, redacted: false };
+      log.events.push({ ...record, seq: seq + 2, type: "prompt.intent", data: prompt });
     }
     const report = log.report();
     const page = renderPage(report, OPTIONS);
     assert.ok(page.length < 5_000_000, `${page.length} characters`);
     assert.match(page, /ordinary entries of this chapter/);
+    assert.match(page, /\d+ early chapters with [\d,]+ calls/);
     assert.match(page, /1,[78]\d\d earlier refusals are not on this page/);
     assert.equal(report.refusals.length + report.moreRefusals, 2_000);
     assert.ok(Object.keys(report.refusalsByRule).length <= 201);

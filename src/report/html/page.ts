@@ -143,7 +143,7 @@ function briefHtml(spec: Report["state"]["spec"]): Html | null {
   const list = (title: string, lines: readonly string[]): Html | null =>
     lines.length === 0
       ? null
-      : html`<h3>${title}</h3><ul>${lines.slice(0, 100).map((one) => html`<li><bdi>${inline(one, 1_000)}</bdi></li>`)}</ul>`;
+      : html`<h3>${title}</h3><ul>${lines.slice(0, 50).map((one) => html`<li><bdi>${inline(one, 300)}</bdi></li>`)}</ul>`;
   return html`${[list("Scope", scope), list("Constraints", constraints), list("Forbidden", forbidden)]}`;
 }
 

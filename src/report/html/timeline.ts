@@ -33,10 +33,14 @@ export function timeline(report: Report, clock: Clock, room: Room): Html {
   );
 }
 
-/** The entries that there is room for: what tells first, then the newest. */
-function draw(chapters: readonly Chapter[], clock: Clock, room: Room): Map<Entry, Html> {
-  const drawn = new Map<Entry, Html>();
+/** The messages and entries that there is room for: what tells first, then the newest. */
+function draw(chapters: readonly Chapter[], clock: Clock, room: Room): Map<Entry | Chapter, Html> {
+  const drawn = new Map<Entry | Chapter, Html>();
   const newest = [...chapters].reverse();
+  for (const chapter of newest) {
+    const message = messageHtml(chapter, room);
+    if (message !== null) drawn.set(chapter, message);
+  }
   for (const which of ["telling", "ordinary"] as const)
     for (const chapter of newest)
       for (const entry of [...chapter[which]].reverse()) {
@@ -49,7 +53,7 @@ function draw(chapters: readonly Chapter[], clock: Clock, room: Room): Map<Entry
 function chapterHtml(
   chapter: Chapter,
   entries: readonly Entry[],
-  drawn: ReadonlyMap<Entry, Html>,
+  drawn: ReadonlyMap<Entry | Chapter, Html>,
   clock: Clock,
   { open, number: no, taskId }: { open: boolean; number: number; taskId: string },
 ): Html {
@@ -69,7 +73,7 @@ function chapterHtml(
     chapter.dropped.calls + chapter.dropped.texts + chapter.dropped.others + entries.length - shown.length;
   const body = html`<summary><h3>${name}</h3> <span class="soft small">${timeOf(chapter.at, clock)}</span>
 <p class="meta">${meta.map((one) => html`<span>${one}</span>`)}</p></summary>
-${chapter.text.trim() === "" || chapter.source === "goal" ? null : html`<div class="said">${block(inlineBlock(chapter.text), "The message")}</div>`}
+${drawn.get(chapter) ?? null}
 ${dropped === 0 ? null : html`<p class="said soft small">${number(dropped)} ordinary entries of this chapter (allowed calls, Claude's words) are counted above and left out here: <code>/supervise log ${taskId} --since ${chapter.seq}</code></p>`}
 ${shown.length === 0 ? null : html`<ol class="log">\n${shown}</ol>`}`;
   return open
@@ -77,8 +81,13 @@ ${shown.length === 0 ? null : html`<ol class="log">\n${shown}</ol>`}`;
     : html`<details class="chapter">${body}</details>\n`;
 }
 
-function inlineBlock(text: string): string {
-  return text.length > 4_000 ? `${text.slice(0, 4_000)}\n[cut here; the whole message is in the log]` : text;
+/** What Claude was told; the goal stands at the head of the page. */
+function messageHtml({ text, source, seq }: Chapter, room: Room): Html | null {
+  if (text.trim() === "" || source === "goal") return null;
+  return (
+    room.take(() => html`<div class="said">${block(text, "The message")}</div>`) ??
+    html`<p class="said soft small">The message is record ${seq} of the log.</p>`
+  );
 }
 
 function entryHtml(entry: Entry, clock: Clock, whole: boolean): Html {
