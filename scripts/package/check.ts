@@ -7,7 +7,7 @@ import { createRedactor } from "../../src/redaction/index.ts";
 import type { ArchiveFile } from "./archive.ts";
 
 /** Bytes and counts; about a third above what the package has, so that growth is a decision. */
-export const BUDGET = { packed: 1_000_000, unpacked: 3_500_000, files: 600, oneFile: 450_000 } as const;
+export const BUDGET = { packed: 1_150_000, unpacked: 4_000_000, files: 720, oneFile: 450_000 } as const;
 
 const PEERS = [
   "@earendil-works/pi-coding-agent",
