@@ -85,6 +85,21 @@ export function tell(event: TaskEvent): Told | null {
         title: `Verification, round ${event.data.round}: ${event.data.outcome}. ${event.data.message}`,
         tone: TONES[event.data.outcome],
       };
+    case "review.started":
+      return { kind: "verification", title: `The reviewer looks at tree ${event.data.treeId}`, ordinary: true };
+    case "review.finished": {
+      const { verdict, message, findings } = event.data;
+      return {
+        kind: "verification",
+        title: `Review: ${verdict}. ${message}`,
+        ...(findings.length === 0
+          ? {}
+          : {
+              detail: bounded(findings.map(({ file, line, problem }) => located(problem, file, line)).join("\n")),
+            }),
+        tone: verdict === "pass" ? "good" : verdict === "revise" ? "bad" : "warn",
+      };
+    }
     case "verify.stale":
       return { kind: "verification", title: "The workspace changed after the verification had passed", tone: "bad" };
     case "stop.requested":
@@ -166,3 +181,8 @@ export const MESSAGES: Record<EventMap["prompt.intent"]["source"], string> = {
   recover: "Told to go on after a recovery",
   handback: "Told to go on after a handback",
 };
+
+function located(problem: string, file: string | undefined, line: number | undefined): string {
+  if (file === undefined) return problem;
+  return `${line === undefined ? file : `${file}:${line}`}: ${problem}`;
+}

@@ -36,6 +36,24 @@ describe("lines", () => {
 });
 
 describe("the page", () => {
+  test("tells what a reviewer found, and where", () => {
+    const tree = "a".repeat(40);
+    const log = longTask(100);
+    log.add("review.started", { treeId: tree, round: 1 });
+    log.add("review.finished", {
+      verdict: "revise",
+      treeId: tree,
+      round: 1,
+      message: "The edge is missing.",
+      findings: [{ file: "src/sum.ts", line: 7, problem: "zero is lost" }, { problem: "no test for it" }],
+      looks: 3,
+      durationMs: 900,
+    });
+    const page = renderPage(log.report(), OPTIONS);
+    for (const part of ["Review: revise. The edge is missing.", "src/sum.ts:7: zero is lost", "no test for it"])
+      assert.ok(page.includes(part), part);
+  });
+
   test("stands alone: no script, nothing from the network, links only within itself", () => {
     const page = renderPage(longTask(500).report(), OPTIONS);
     assert.doesNotMatch(page, /<script|<img|<link|<iframe|\bsrc\s*=|\bstyle\s*=|url\(|@import|https?:|\bon[a-z]+\s*=/i);
