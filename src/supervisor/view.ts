@@ -1,7 +1,7 @@
 /** A task as people and outside tests see it: a projection of the state, complete enough to answer from disk. */
 import { dirname } from "node:path";
 import { asksPer100Calls } from "../core/economy.ts";
-import { costUsd } from "../core/machine/budgets.ts";
+import { costUsd, wallLeft, wallLength } from "../core/machine/budgets.ts";
 import { deadlines } from "../core/machine/deadlines.ts";
 import { DEFAULT_MAX_DECISIONS } from "../core/machine/decider.ts";
 import { isDeferred } from "../core/machine/deferral.ts";
@@ -65,12 +65,15 @@ export function viewOf(state: TaskState, logPath: string, mono: number | null): 
     asksPer100Calls: asksPer100Calls(counters.verdicts),
     deniedByRule: counters.deniedByRule,
     lastVerification: v ? { outcome: v.outcome, treeId: v.treeId, message: v.message } : null,
-    deadlines: deadlines(state).map(({ name: which, length, what, due }) => ({
-      name: which,
-      length,
-      what,
-      leftMs: Math.max(0, Math.round(due - now)),
-    })),
+    deadlines: [
+      ...deadlines(state).map(({ name: which, length, what, due }) => ({
+        name: which,
+        length,
+        what,
+        leftMs: Math.max(0, Math.round(due - now)),
+      })),
+      ...restingClock(state),
+    ],
     remaining: state.stop.kind === "unproven" ? state.stop.remaining : [],
     owner:
       state.owner.kind === "held"
@@ -136,4 +139,12 @@ export function requestView(taskId: string, request: RequestState): RequestView 
     since,
     deferred: isDeferred(request),
   };
+}
+
+/** The task's own time is told also while it stands still. */
+function restingClock(state: TaskState): TaskView["deadlines"] {
+  if (!state.budgets.resting || state.spec === null || state.ended.kind !== "no" || state.stop.kind !== "none")
+    return [];
+  const leftMs = Math.max(0, Math.round(wallLeft(state)));
+  return [{ name: "wall", length: wallLength(state), what: "the task (not counted while it waits for you)", leftMs }];
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -251,7 +251,14 @@ const FAULTS: readonly Fault[] = [
 
 describe("doctor", () => {
   test("has nothing to mend on a good installation, makes no folder and leaves nothing behind", async (t) => {
-    const before = readdirSync(tmpdir()).filter((name) => /^pi-claude-(doctor|worker)-/.test(name)).length;
+    const own = await mkdtemp(join(tmpdir(), "pcs-doctor-"));
+    const before = process.env["TMPDIR"];
+    t.after(async () => {
+      if (before === undefined) delete process.env["TMPDIR"];
+      else process.env["TMPDIR"] = before;
+      await rm(own, { recursive: true, force: true });
+    });
+    process.env["TMPDIR"] = own;
     const { lab, findings } = await examine(t);
     assert.deepEqual(
       findings.filter((one) => one.level !== "ok"),
@@ -277,8 +284,8 @@ describe("doctor", () => {
     const gate = findings.find((one) => one.check === "gate");
     assert.match(gate?.found ?? "", /confirmed the gate, contained by (cgroup|census), watched by a guardian/);
     assert.equal(existsSync(lab.stateDir), false);
-    const after = readdirSync(tmpdir()).filter((name) => /^pi-claude-(doctor|worker)-/.test(name)).length;
-    assert.ok(after <= before, "its folders are removed");
+    const left = readdirSync(own).filter((name) => name.startsWith("pi-claude-"));
+    assert.deepEqual(left, [], "its folders are removed");
   });
 
   for (const [name, spoil, check, level, found, fix] of FAULTS) {

@@ -238,7 +238,7 @@ describe("a background agent that is silent", () => {
     );
     assert.deepEqual(
       view.deadlines.map((one) => one.name),
-      ["background", "wall"],
+      ["background", "wall-warning", "wrap-up", "wall"],
       "the silence watch does not run",
     );
     clock.advance(15 * 60_000);
