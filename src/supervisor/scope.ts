@@ -183,13 +183,27 @@ export class Scope {
 }
 
 /** A task that this process still has goes on: under a newer epoch when a person lifted a stop meanwhile. */
-export async function enrollAgain(scope: Scope, driver: Driver): Promise<Result> {
+async function enrollAgain(scope: Scope, driver: Driver): Promise<Result> {
   if (driver.taskStop?.isCurrent) return { ok: true };
   const { taskId, spec } = driver.state;
   if (!spec) return failure("log-damaged", `The log of task ${taskId} does not begin with its creation.`);
   const enrolled = await scope.estop.enroll({ taskId, cwd: spec.cwd, controlId: spec.controlId });
-  if (enrolled.ok) driver.take(enrolled.stop);
-  return enrolled;
+  if (!enrolled.ok) return enrolled;
+  /* It has ended meanwhile and lets go: what it leaves by then is not this. */
+  if (driver.closing) await scope.estop.abandon(enrolled.stop);
+  else driver.take(enrolled.stop);
+  return { ok: true };
+}
+
+/** The driver of a task of this process that is there to stay, known to the emergency stop; undefined when it has none. */
+export async function stayingDriver(scope: Scope, taskId: string): Promise<Result<{ driver: Driver | undefined }>> {
+  for (;;) {
+    const driver = await scope.driver(taskId);
+    if (!driver?.holdsFolder) return { ok: true, driver };
+    const enrolled = await enrollAgain(scope, driver);
+    if (!enrolled.ok) return enrolled;
+    if (!driver.closing) return { ok: true, driver };
+  }
 }
 
 /** The record by which a claim counts; the caller appends it together with what it claims the task for. */

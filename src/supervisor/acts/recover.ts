@@ -11,7 +11,7 @@ import { type Failure, failure, type Result } from "../../core/result.ts";
 import { readNoFollow } from "../../platform/no-follow.ts";
 import type { Driver } from "../driver.ts";
 import { faultReportPath } from "../fault.ts";
-import { enrollAgain, logFull, notOwned, type Scope } from "../scope.ts";
+import { logFull, notOwned, type Scope, stayingDriver } from "../scope.ts";
 import { readSnapshot } from "../stored-task.ts";
 
 /** How long the answer waits for the new worker's handshake (ms); `recover` answers within 20 s. */
@@ -34,13 +34,12 @@ export async function recoverTask(
   taskId: string,
   options: RecoverOptions,
 ): Promise<Result<{ state: StateName }>> {
-  const owned = await scope.driver(taskId);
+  const staying = await stayingDriver(scope, taskId);
+  if (!staying.ok) return staying;
+  const { driver: owned } = staying;
   if (owned && !owned.holdsFolder)
     return failure("cwd-busy", `The folder of task ${taskId} is in use by another task; stop that one first.`);
-  if (owned) {
-    const enrolled = await enrollAgain(scope, owned);
-    return enrolled.ok ? goOn(scope, owned, options, []) : enrolled;
-  }
+  if (owned) return goOn(scope, owned, options, []);
   const view = await scope.look(taskId);
   if (!view.ok) return view;
   const { state, owner } = view.task;

@@ -10,7 +10,7 @@ import { processNaming } from "../../platform/process/index.ts";
 import { turnsSince } from "../../worker/index.ts";
 import type { TakenOver } from "../api.ts";
 import type { Driver } from "../driver.ts";
-import { type Claim, enrollAgain, logFull, notOwned, type Scope } from "../scope.ts";
+import { type Claim, logFull, notOwned, type Scope, stayingDriver } from "../scope.ts";
 import { personsEnvironment, resumeCommand, resumeLaunch } from "./resume-command.ts";
 
 /** How long an answer waits for the worker's end or start (ms); commands answer within 15 s. */
@@ -135,11 +135,9 @@ async function withDriver<T extends object>(
   why: "takeover" | "handback",
   act: (driver: Driver, claim: Claim[]) => Promise<Result<T>>,
 ): Promise<Result<T>> {
-  const owned = await scope.driver(taskId);
-  if (owned) {
-    const enrolled = await enrollAgain(scope, owned);
-    return enrolled.ok ? act(owned, []) : enrolled;
-  }
+  const staying = await stayingDriver(scope, taskId);
+  if (!staying.ok) return staying;
+  if (staying.driver) return act(staying.driver, []);
   const view = await scope.look(taskId);
   if (!view.ok) return view;
   const { state, owner, claudeSessionId } = view.task;
