@@ -343,12 +343,30 @@ describe("deferral", () => {
     assert.deepEqual(decisions(play.feed(review("r2", "t2"), patience)), ["defer"]);
   });
 
-  test("a subagent's call cannot be put off: it is refused, and a person is wanted", () => {
+  test("a subagent's call cannot be put off: it is refused, and a person is wanted at the turn's end", () => {
     const nested = review("r1");
     const play = waiting().feed({ ...nested, data: { ...nested.data, agentId: "a1" } } as EventDraft, patience);
     assert.deepEqual(decisions(play), ["deny"]);
+    assert.equal(play.held, undefined, "the worker goes on without it");
+    play.feed(result());
     assert.equal(play.held, "needs-person");
   });
+
+  for (const [when, last] of [
+    ["before its worker had left", []],
+    ["before its worker's absence was proven", [exited(0)]],
+  ] as const) {
+    test(`an owner that was killed ${when} costs the answer nothing: what is left is swept, then it goes on`, () => {
+      const killed = waiting().feed(use("t1"), review("r1"), patience, deferred("t1"));
+      killed.feed({ type: "worker.ending", data: { why: "deferral" } }, ...last);
+      killed.feed(
+        { type: "owner.claimed", data: { owner: { ...identity, host: "h" }, why: "answer" } },
+        { type: "request.answered", data: { requestId: "r1", decision: "approve", by: "person", via: "command" } },
+      );
+      assert.deepEqual(killed.kinds(), ["sweep"]);
+      assert.deepEqual(killed.feed(swept).kinds(), ["spawn"]);
+    });
+  }
 
   test("a stop takes a deferred request away; a new owner keeps it", () => {
     const gone = (): Play =>

@@ -148,9 +148,7 @@ function follows(before: TaskState, after: TaskState, event: TaskEvent): Effect[
       return after.stop.kind === "requested" ? [teardown(after)] : [];
     case "owner.claimed":
       /* Nothing else follows for such a task that would look after what the old worker left. */
-      return event.data.why === "recover" && hasLostItsPipe(after) && after.resources.length > 0
-        ? [{ kind: "sweep" }]
-        : [];
+      return claimedAlone(after, event.data.why) && after.resources.length > 0 ? [{ kind: "sweep" }] : [];
     case "task.recovering":
       return after.stop.kind === "none" && after.resources.length > 0 ? [{ kind: "sweep" }] : [];
     case "pause.requested":
@@ -170,6 +168,12 @@ function afterVerdict(before: TaskState, after: TaskState): Effect[] {
   if (kind === before.verification.kind) return [];
   if (kind === "reviewing") return [{ kind: "review" }];
   return kind === "signing" ? [{ kind: "ask-sign-off" }] : confirmTree(before, after);
+}
+
+/** Goes on, if at all, without a `task.recovering`: a pipe without its worker, and an answer to a call that was put off. */
+function claimedAlone(state: TaskState, why: EventMap["owner.claimed"]["why"]): boolean {
+  if (why === "recover") return hasLostItsPipe(state);
+  return why === "answer" && state.stop.kind === "none" && Object.values(state.requests).some(isDeferred);
 }
 
 /** A pass that counts from now on: the workspace is looked at once more. */

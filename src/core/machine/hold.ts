@@ -18,6 +18,19 @@ export const MAX_VOID_RUNS = 2;
 const GATE_REFUSED: ReadonlySet<string> = new Set(["hooks-not-applied", "permission-mode", "handshake-refused"]);
 
 export function hold(state: TaskState, event: TaskEvent): TaskState {
+  return callsAtTurnsEnd(judged(state, event), event);
+}
+
+/** The worker was told to finish without the refused call: until it has, it is at work, under every clock. */
+function callsAtTurnsEnd(state: TaskState, { at }: TaskEvent): TaskState {
+  const { refusedUnasked: toolName, turn: t } = state;
+  if (toolName === null || (t.kind !== "idle" && t.kind !== "none")) return state;
+  const message = `A ${toolName} call of a subagent needed a person, and could not wait: it was refused.`;
+  const needed: Hold = { reason: "needs-person", message, since: at, fault: false };
+  return { ...state, refusedUnasked: null, hold: state.hold ?? needed };
+}
+
+function judged(state: TaskState, event: TaskEvent): TaskState {
   const put = (reason: HoldReason, message: string, fault = false): TaskState => {
     if (state.hold?.fault) return state;
     const next: Hold = { reason, message, since: event.at, fault };
@@ -140,10 +153,7 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         return put("sign-off-denied", refusedSignOff(state));
       const asked = event.type === "request.answered" ? state.requests[event.data.requestId] : undefined;
       if (event.type === "request.answered" && event.data.by === "supervisor" && asked && asked.agentId !== null) {
-        return put(
-          "needs-person",
-          `A ${asked.toolName} call of a subagent needed a person, and could not wait: it was refused.`,
-        );
+        return { ...state, refusedUnasked: asked.toolName };
       }
       if (
         event.type === "request.answered" &&
@@ -153,7 +163,7 @@ export function hold(state: TaskState, event: TaskEvent): TaskState {
         return put("stalled", repeated(asked?.toolName ?? "a tool"));
       }
       const persons = !("by" in event.data) || event.data.by === "person";
-      return state.hold && !state.hold.fault && persons ? { ...state, hold: null } : state;
+      return persons && !state.hold?.fault ? { ...state, hold: null, refusedUnasked: null } : state;
     }
     default:
       return state;

@@ -338,6 +338,8 @@ export interface TaskState {
   automation: AutomationState;
   closing: ClosingState;
   hold: Hold | null;
+  /** The tool of a subagent's call that was refused for want of a person, who is called at the turn's end. */
+  refusedUnasked: string | null;
   ended: EndedState;
   budgets: BudgetState;
   counters: Counters;
@@ -394,6 +396,7 @@ export function initialState(taskId: string): TaskState {
     automation: { kind: "on" },
     closing: { kind: "open" },
     hold: null,
+    refusedUnasked: null,
     ended: { kind: "no" },
     budgets: {
       turns: 0,

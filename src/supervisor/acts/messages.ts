@@ -21,7 +21,9 @@ export async function sendMessage(
   const stored = driver.redactor.text(text);
   const promptId = scope.deps.ids.uuid();
   driver.raw.keepText(promptId, text);
-  const queued = driver.state.turn.kind !== "idle";
+  const { turn, requests } = driver.state;
+  /* A call that was put off goes before it, though the turn in which it was asked is over. */
+  const queued = turn.kind !== "idle" || Object.keys(requests).length > 0;
   const data = { promptId, source: "person", text: stored, redacted: stored !== text } as const;
   if (driver.record({ type: "prompt.queued", data }) !== "written") return logFull();
   const synced = await driver.synced();
