@@ -92,11 +92,13 @@ export class LocalSupervisor implements Supervisor {
   async approvals() {
     const { drivers, deps } = this.#scope;
     const elsewhere = (await this.#rows()).filter((row) => row.requests > 0 && !drivers.has(row.taskId));
-    const stored = elsewhere.flatMap(({ taskId }) => {
-      const read = readSnapshot(deps.layout, taskId);
-      return read.ok ? viewOfStored(read.record).requests : [];
-    });
-    const all = [...this.live().flatMap((view) => view.requests), ...stored];
+    const stored = await Promise.all(
+      elsewhere.map(async ({ taskId }) => {
+        const read = await presentSnapshot(deps.layout, taskId);
+        return read.ok ? viewOfStored(read.record).requests : [];
+      }),
+    );
+    const all = [...this.live().flatMap((view) => view.requests), ...stored.flat()];
     return { ok: true as const, requests: all.filter((one) => one.askedOf === "person" || one.deferred) };
   }
 

@@ -125,7 +125,8 @@ async function withPresent(layout: StateLayout, rows: ListedRow[]): Promise<List
     const read = await presentSnapshot(layout, row.taskId);
     if (!read.ok) continue;
     const view = viewOfStored(read.record);
-    present.set(row.taskId, { ...rowOf(view), requests: view.requests.length });
+    /* All of them: what was lost with its worker is refused by that name. */
+    present.set(row.taskId, { ...rowOf(view), requests: read.record.view.requests.length });
   }
   return rows.map((row) => present.get(row.taskId) ?? row);
 }

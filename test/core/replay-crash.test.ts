@@ -54,7 +54,11 @@ describe("a message whose outcome the crash took with it", () => {
   const after: Record<string, { tail: EventDraft[]; asks: boolean }> = {
     "was only meant to be written": { tail: [], asks: true },
     "was written": { tail: [{ type: "prompt.written", data: { promptId: "p1" } }], asks: true },
-    "was acknowledged": { tail: [{ type: "prompt.ack", data: { promptId: "p1", state: "queued" } }], asks: false },
+    "waited in Claude's own queue": {
+      tail: [{ type: "prompt.ack", data: { promptId: "p1", state: "queued" } }],
+      asks: true,
+    },
+    "was begun with": { tail: [{ type: "prompt.ack", data: { promptId: "p1", state: "started" } }], asks: false },
     "was discarded by Claude": {
       tail: [{ type: "prompt.ack", data: { promptId: "p1", state: "discarded" } }],
       asks: true,

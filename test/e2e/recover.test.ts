@@ -46,6 +46,23 @@ await onBothLines("recovery", (line) => {
     assert.equal(again.ok, false);
   });
 
+  test("a question that Pi took along when it was killed is lost, and refused by that name", async (t) => {
+    const { lab, cwd, modelServer, start, pi, waitsFor, approvals } = await openScene(t, line);
+    modelServer.script("main", [bash("node sum.mjs")]);
+    const taskId = await start('Run it --mode manual --patience 1h --verify "true"');
+    await waitsFor(taskId, "approval");
+    const [lost] = await approvals();
+    assert.ok(lost && !lost.deferred);
+    await pi.kill();
+    await assertNoneLeft(lab.mark, 5_000);
+    const other = await startPi({ lab, modelServer, line, cwd });
+    lab.defer(() => other.quit());
+    assert.deepEqual((await other.run("/supervise approvals --json")).requests, []);
+    const refused = await other.run(`/supervise approve ${lost.requestId} --json`);
+    assert.deepEqual([refused.ok, refused.reason], [false, "request-lost"]);
+    assert.equal((await other.run(`/supervise stop ${taskId} --json`)).ok, true);
+  });
+
   test("pause and resume keep the session; a killed task is not recovered while it lives", async (t) => {
     const { modelServer, start, run, waitsFor } = await openScene(t, line);
     modelServer.script("main", [text("First."), text("Second.")]);

@@ -56,7 +56,9 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
       if (p.open?.promptId !== event.data.promptId) return state;
       return { ...state, prompts: { ...p, sent: p.sent + 1, open: { ...p.open, phase: "written" } } };
     case "prompt.ack":
-      if (p.open?.promptId !== event.data.promptId || event.data.state === "discarded") return state;
+      /* What only waits in Claude's own queue dies with the process: it has arrived when its turn begins. */
+      if (p.open?.promptId !== event.data.promptId || event.data.state === "discarded" || event.data.state === "queued")
+        return state;
       return { ...state, prompts: { ...p, open: { ...p.open, phase: "acknowledged" } } };
     case "prompt.failed": {
       const { promptId } = event.data;

@@ -7,7 +7,7 @@ import { failure, type Result } from "../../core/result.ts";
 import { answersOf } from "../answers.ts";
 import type { Driver } from "../driver.ts";
 import { type Claim, logFull, notOwned, type Scope } from "../scope.ts";
-import { listRows, readSnapshot, viewOfStored } from "../stored-task.ts";
+import { listRows, presentSnapshot, viewOfStored } from "../stored-task.ts";
 
 export async function sendMessage(
   scope: Scope,
@@ -104,7 +104,7 @@ function keptOverStop({ stop, spec, sessionId }: TaskState, request: RequestStat
 async function deferredElsewhere(scope: Scope, requestId: string): Promise<Result<{ driver: Driver; claim: Claim }>> {
   for (const { taskId, requests } of await listRows(scope.deps.layout)) {
     if (requests === 0 || scope.drivers.has(taskId)) continue;
-    const read = readSnapshot(scope.deps.layout, taskId);
+    const read = await presentSnapshot(scope.deps.layout, taskId);
     const request = read.ok ? read.record.view.requests.find((one) => one.requestId === requestId) : undefined;
     if (!read.ok || !request) continue;
     const view = viewOfStored(read.record);
