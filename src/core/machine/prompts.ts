@@ -24,7 +24,8 @@ export function prompts(state: TaskState, event: TaskEvent): TaskState {
           goOn: resume,
           handback: fresh ? null : (handbackOf(event.data.handback) ?? p.handback),
           open: null,
-          doubtful: fresh ? null : inDoubt(p.open),
+          /* Told again until its person has said something: the Pi that was to tell it may have died before. */
+          doubtful: fresh ? null : (inDoubt(p.open) ?? p.doubtful),
           sinceResume: resume ? 0 : null,
           quarantined,
         },
