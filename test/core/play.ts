@@ -71,13 +71,21 @@ export class Play {
   }
 }
 
+export const claimed = (why: EventMap["owner.claimed"]["why"]): EventDraft => ({
+  type: "owner.claimed",
+  data: { owner: { ...identity, host: "h" }, why },
+});
+export const spawned: readonly EventDraft[] = [
+  { type: "worker.spawning", data: { workerId: "w1", sessionId: "s1", resume: false } },
+  { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
+];
+export const recovering: EventDraft = {
+  type: "task.recovering",
+  data: { fresh: false, resume: true, sessionId: "s1" },
+};
+
 export const started = (overrides: Partial<EventMap["task.created"]> = {}): Play =>
-  new Play().feed(
-    { type: "task.created", data: spec(overrides) },
-    { type: "owner.claimed", data: { owner: { ...identity, host: "h" }, why: "start" } },
-    { type: "worker.spawning", data: { workerId: "w1", sessionId: "s1", resume: false } },
-    { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
-  );
+  new Play().feed({ type: "task.created", data: spec(overrides) }, claimed("start"), ...spawned);
 
 export const ready = (): EventDraft => ({
   type: "worker.started",

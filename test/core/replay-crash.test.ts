@@ -7,33 +7,14 @@ import type { Effect } from "../../src/core/machine/effects.ts";
 import { stateName, waitsFor } from "../../src/core/machine/project.ts";
 import { initialState, type TaskState } from "../../src/core/machine/state.ts";
 import { step } from "../../src/core/machine/step.ts";
-import { containment, executable, identity, spec } from "./random-events.ts";
+import { claimed, ready, recovering, spawned } from "./play.ts";
+import { spec } from "./random-events.ts";
 
-const claimed = (why: EventMap["owner.claimed"]["why"]): EventDraft => ({
-  type: "owner.claimed",
-  data: { owner: { ...identity, host: "h" }, why },
-});
-const spawned: readonly EventDraft[] = [
-  { type: "worker.spawning", data: { workerId: "w1", sessionId: "s1", resume: false } },
-  { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
-  {
-    type: "worker.started",
-    data: {
-      executable,
-      argv: [],
-      envNames: [],
-      cwd: "/workspace",
-      permissionMode: "default",
-      sessionId: "s1",
-      resume: false,
-    },
-  },
-];
+const begun: readonly EventDraft[] = [...spawned, ready()];
 const intent = (source: EventMap["prompt.intent"]["source"], text = "x"): EventDraft => ({
   type: "prompt.intent",
   data: { promptId: "p1", source, text, redacted: false },
 });
-const recovering: EventDraft = { type: "task.recovering", data: { fresh: false, resume: true, sessionId: "s1" } };
 const swept: EventDraft = {
   type: "worker.swept",
   data: { method: "census", killed: 1, durationMs: 1, proven: true, remaining: [] },
@@ -72,14 +53,14 @@ describe("a message whose outcome the crash took with it", () => {
     test(`and that ${what} ${asks ? "is its person's to settle" : "is settled"}`, () => {
       const drafts = [
         claimed("start"),
-        ...spawned,
+        ...begun,
         intent("person", "Mind the gap"),
         ...tail,
         claimed("recover"),
         recovering,
         swept,
       ];
-      const { state, kinds } = play({}, [...drafts, ...spawned]);
+      const { state, kinds } = play({}, [...drafts, ...begun]);
       assert.equal(state.hold?.reason, asks ? "message-doubtful" : undefined);
       if (asks) assert.match(state.hold?.message ?? "", /"Mind the gap"/);
       assert.deepEqual(kinds, asks ? [] : ["send"]);
@@ -87,7 +68,7 @@ describe("a message whose outcome the crash took with it", () => {
   }
 
   test("goes no further once the person has said something", () => {
-    const drafts = [claimed("start"), ...spawned, intent("person"), claimed("recover"), recovering, swept, ...spawned];
+    const drafts = [claimed("start"), ...begun, intent("person"), claimed("recover"), recovering, swept, ...begun];
     const said: EventDraft = {
       type: "prompt.queued",
       data: { promptId: "p2", source: "person", text: "again", redacted: false },
@@ -97,10 +78,17 @@ describe("a message whose outcome the crash took with it", () => {
     assert.equal(play({}, [...drafts, said, claimed("recover"), recovering]).state.hold, null);
   });
 
+  test("is told again by the next Pi when a second crash took the first word of it along", () => {
+    const crashed = [claimed("start"), ...begun, intent("person", "Mind the gap"), claimed("recover"), recovering];
+    const { hold } = play({}, [...crashed, claimed("recover"), recovering]).state;
+    assert.equal(hold?.reason, "message-doubtful");
+    assert.match(hold.message, /Mind the gap/);
+  });
+
   for (const source of ["goal", "verifier", "recover"] as const) {
     test(`asks nobody when it was one of ours (${source})`, () => {
       assert.equal(
-        play({}, [claimed("start"), ...spawned, intent(source), claimed("recover"), recovering]).state.hold,
+        play({}, [claimed("start"), ...begun, intent(source), claimed("recover"), recovering]).state.hold,
         null,
       );
     });
@@ -108,10 +96,7 @@ describe("a message whose outcome the crash took with it", () => {
 
   test("asks nobody when a fresh session was asked for, which knows nothing anyway", () => {
     const fresh: EventDraft = { type: "task.recovering", data: { fresh: true, resume: false, sessionId: "s2" } };
-    assert.equal(
-      play({}, [claimed("start"), ...spawned, intent("person"), claimed("recover"), fresh]).state.hold,
-      null,
-    );
+    assert.equal(play({}, [claimed("start"), ...begun, intent("person"), claimed("recover"), fresh]).state.hold, null);
   });
 });
 
@@ -119,7 +104,7 @@ describe("a process-pipe task", () => {
   const pipe = { transport: "process-pipe", mode: "manual" } as const;
   const given = [
     claimed("start"),
-    ...spawned,
+    ...begun,
     intent("goal"),
     { type: "prompt.written", data: { promptId: "p1" } } as const,
   ];
@@ -164,7 +149,7 @@ test("a task left under a stop is not recovered: the stop comes first, and the r
     type: "stop.requested",
     data: { by: "person", kind: "graceful", reason: "r", end: "stopped" },
   };
-  const { state } = play({}, [claimed("start"), ...spawned, intent("goal"), stop, claimed("recover")]);
+  const { state } = play({}, [claimed("start"), ...begun, intent("goal"), stop, claimed("recover")]);
   const refused = refusal(state, "recover");
   assert.equal(refused?.reason, "stopping");
   assert.match(refused?.message ?? "", /supervise stop t/);

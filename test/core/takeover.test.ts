@@ -1,39 +1,15 @@
 /** Taking the wheel and giving it back, event by event; random sequences are in invariants.test.ts. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { EventDraft, EventMap, TaskEvent } from "../../src/core/events.ts";
+import type { EventDraft, EventMap } from "../../src/core/events.ts";
 import { type PersonCommand, refusal } from "../../src/core/machine/admit.ts";
 import { wallLeft } from "../../src/core/machine/budgets.ts";
-import type { Effect } from "../../src/core/machine/effects.ts";
-import { stateName, waitsFor } from "../../src/core/machine/project.ts";
-import { initialState, type TaskState } from "../../src/core/machine/state.ts";
-import { step } from "../../src/core/machine/step.ts";
-import { containment, executable, identity, spec } from "./random-events.ts";
+import { waitsFor } from "../../src/core/machine/project.ts";
+import { claimed, sent as drafted, Play as Machine, ready, recovering, spawned } from "./play.ts";
+import { spec } from "./random-events.ts";
 
-const claimed = (why: EventMap["owner.claimed"]["why"]): EventDraft => ({
-  type: "owner.claimed",
-  data: { owner: { ...identity, host: "h" }, why },
-});
-const spawned: readonly EventDraft[] = [
-  { type: "worker.spawning", data: { workerId: "w1", sessionId: "s1", resume: false } },
-  { type: "worker.spawned", data: { containment, argv: [], envNames: [] } },
-];
-const started: EventDraft = {
-  type: "worker.started",
-  data: {
-    executable,
-    argv: [],
-    envNames: [],
-    cwd: "/workspace",
-    permissionMode: "default",
-    sessionId: "s1",
-    resume: false,
-  },
-};
-const sent = (source: EventMap["prompt.intent"]["source"], promptId = "p1"): EventDraft[] => [
-  { type: "prompt.intent", data: { promptId, source, text: "x", redacted: false } },
-  { type: "prompt.written", data: { promptId } },
-];
+const started = ready();
+const sent = (source: EventMap["prompt.intent"]["source"], promptId = "p1"): EventDraft[] => drafted(promptId, source);
 const good = { subtype: "success", isError: false, errors: [], preview: "", chars: 9, permissionDenials: 0 };
 const result: EventDraft = { type: "turn.result", data: good };
 const ask = (requestId: string | undefined, verdict: "allow" | "review"): EventDraft => ({
@@ -67,43 +43,14 @@ const handback = (note?: string): EventDraft => ({
     handback: { promptId: "h1", redacted: false, ...(note === undefined ? {} : { note }) },
   },
 });
-const recovering: EventDraft = { type: "task.recovering", data: { fresh: false, resume: true, sessionId: "s1" } };
 
 const working: readonly EventDraft[] = [claimed("start"), ...spawned, started, ...sent("goal")];
 const gone: readonly EventDraft[] = [takeover, ending, exited, swept()];
 
-class Play {
-  state: TaskState = initialState("t");
-  effects: Effect[] = [];
-  #seq = 0;
-  mono = 0;
-
+class Play extends Machine {
   constructor(overrides: Partial<EventMap["task.created"]> = {}) {
+    super();
     this.feed({ type: "task.created", data: spec(overrides) });
-  }
-
-  feed(...drafts: EventDraft[]): this {
-    this.effects = [];
-    for (const draft of drafts) this.#apply(draft);
-    return this;
-  }
-
-  #apply(draft: EventDraft): void {
-    this.#seq += 1;
-    this.mono += 1;
-    const at = new Date(Date.UTC(2026, 0, 1) + this.mono).toISOString();
-    const event = { ...draft, seq: this.#seq, at, mono: this.mono, taskId: "t" } as TaskEvent;
-    const { state, effects } = step(this.state, event);
-    this.state = state;
-    for (const effect of effects) {
-      this.effects.push(effect);
-      if (effect.kind === "record") this.#apply(effect.event);
-      if (effect.kind === "decide" && effect.about === "turn-end") {
-        const { decisionId, about: kind } = effect;
-        this.#apply({ type: "decision.asked", data: { decisionId, kind } });
-        this.#apply({ type: "decision.made", data: { decisionId, kind, decision: "verify", reason: "r" } });
-      }
-    }
   }
 
   /** What came before, whose effects are not asked for. */
@@ -111,16 +58,8 @@ class Play {
     return this.feed(...drafts);
   }
 
-  get name(): string {
-    return stateName(this.state);
-  }
-
   replies() {
     return this.effects.flatMap((effect) => (effect.kind === "reply" ? [effect.reply] : []));
-  }
-
-  kinds(): string[] {
-    return this.effects.filter((effect) => effect.kind !== "record").map((effect) => effect.kind);
   }
 }
 
