@@ -6,7 +6,7 @@ import type { Effect } from "../core/machine/effects.ts";
 import type { SignOffWhy, TaskState } from "../core/machine/state.ts";
 import { changedScripts } from "../core/machine/verification.ts";
 import { reviewSummary } from "../core/prompts.ts";
-import { leftovers } from "../platform/containment/index.ts";
+import { type Leftover, leftovers } from "../platform/containment/index.ts";
 import { signal } from "../platform/process/index.ts";
 import { createVerifier, treeId } from "../verifier/index.ts";
 import type { DriverPort } from "./effect-port.ts";
@@ -95,19 +95,25 @@ async function quietTree(port: DriverPort): Promise<void> {
   if (!containment) return;
   const end = clock.mono() + LEFTOVER_WAIT_MS;
   for (;;) {
-    const left = leftovers(containment) ?? [];
-    if (left.length === 0 || port.stopSignal.aborted) return;
+    const left = leftovers(containment);
+    if (left?.length === 0 || port.stopSignal.aborted) return;
     if (clock.mono() >= end) {
-      for (const one of left) signal(one.identity, "SIGKILL");
-      const names = left.slice(0, 5).map((one) => `${one.identity.pid} ${one.command}`);
-      const text = port.redactor.text(
-        `Before the verification, ${left.length} processes of the worker were ended: ${names.join("; ")}`,
-      );
+      for (const one of left ?? []) signal(one.identity, "SIGKILL");
+      const text = port.redactor.text(left === undefined ? UNTOLD : endedOnes(left));
       port.record({ type: "notice", data: { level: "warning", text } });
       return;
     }
     await new Promise<void>((done) => clock.setTimer(LOOK_MS, done));
   }
+}
+
+/** What changes the workspace meanwhile still makes the verdict void: it is bound to the tree before and after. */
+const UNTOLD = "Before the verification it could not be told whether processes of the worker were left.";
+
+function endedOnes(left: readonly Leftover[]): string {
+  const names = left.slice(0, 5).map((one) => `${one.identity.pid} ${one.command}`);
+  const what = left.length === 1 ? "1 process of the worker was" : `${left.length} processes of the worker were`;
+  return `Before the verification, ${what} ended: ${names.join("; ")}`;
 }
 
 /** The request by which a person signs a pass: durable, and open until they answer or the worker goes on. */
