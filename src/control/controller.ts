@@ -10,30 +10,20 @@
  * Memory: one small record and a few stat keys for each enrolled task; the socket holds at most 32 lines of 4 KiB.
  */
 import { randomBytes } from "node:crypto";
-import { rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
 import { failure, type Result } from "../core/result.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
-import { errnoOf, fileFailure } from "../platform/errno.ts";
-import { isLockHeld, takeFileLock } from "../platform/file-lock.ts";
 import { createIds } from "../platform/ids.ts";
 import { bootId, identify } from "../platform/process/index.ts";
 import { type Adoption, adoptMarker, adoptShared } from "./adopt.ts";
+import { keepAgentPause } from "./agent-pause.ts";
 import { type StopCheck, StopChecker, type StopHeld } from "./check.ts";
+import type { ControlPort, OpenControlOptions } from "./control-port.ts";
 import { Endpoint, removeDeadSockets, socketPathOf } from "./endpoint.ts";
 import { type EnrollInput, enroll, estop } from "./enroll.ts";
-import type { RecordEvidence } from "./evidence.ts";
-import { type FileDeps, holderNote, readRecordFile } from "./files.ts";
-import {
-  AGENTS_MAY_NOT_PAUSE,
-  type ControlFolder,
-  type ControlFolderOptions,
-  instanceLockPath,
-  listIdentities,
-  openControlFolder,
-  recordPath,
-} from "./folder.ts";
+import type { FileDeps } from "./files.ts";
+import { type ControlFolder, openControlFolder } from "./folder.ts";
+import { forgetRecord, forgetRecordsOf, taskOfRecord } from "./forget.ts";
 import { isFurther, orderOf, type StopOrder } from "./orders.ts";
 import type { Nudge, NudgeReply } from "./protocol.ts";
 import { checkReason } from "./reason.ts";
@@ -42,62 +32,9 @@ import { type RequestDeps, requestStop, type StopReport, settleOrphans } from ".
 import { type Resumed, resume } from "./resume.ts";
 import { ALL, keepSpare, type LatchRequest, setLatch } from "./set-latch.ts";
 import { SharedStop } from "./shared-stop.ts";
-import { isOrdinaryEnd, isStanding } from "./states.ts";
 import { type ControlStatus, readStatus } from "./status.ts";
 import { LiveTask, type TaskControl } from "./task-control.ts";
 import { type FolderWatch, watchFolder } from "./watcher.ts";
-
-export interface OpenControlOptions extends ControlFolderOptions {
-  clock?: Clock;
-  /** Hides secrets in reasons and command lines. */
-  redact: (text: string) => string;
-  /** The event log, a webhook: told beside the stop, never waited for. */
-  evidence?: RecordEvidence;
-  /** Where the shared folder's stop is looked for without a setting. Default: /var/tmp, on macOS /Users/Shared. */
-  platformFolder?: string;
-  /** Whether a caller with an agent host's marker may pause. Default true; a stop is always allowed. */
-  agentMayPause?: boolean;
-  /** Milliseconds between looks where the file system reports no changes. Default 500. */
-  pollMs?: number;
-  /** Milliseconds after which `after-call` becomes `now`. Default 60000. */
-  afterCallMs?: number;
-  /** Name of this process's socket; default: random. */
-  instanceId?: string;
-  fs?: FileDeps["fs"];
-}
-
-export interface ControlPort {
-  readonly folder: ControlFolder;
-  readonly socket: string;
-  /** Of the account, or of one identity as well. */
-  check(identity?: string): StopCheck;
-  /** Takes an identity before its first spawn; a task that is enrolled here already is taken again after a resume. */
-  enroll(input: EnrollInput): Promise<Result<{ task: TaskControl }>>;
-  task(identity: string): TaskControl | undefined;
-  /** Every order for every enrolled task. A listener that throws is passed over. Returns how to stop listening. */
-  onStop(listener: (order: StopOrder) => void): () => void;
-  /** Looks now; the result is what every task was told. For tests and for the moment after a wake-up. */
-  refresh(): Promise<void>;
-  /** `/supervise estop stop|pause`: the same as the command. */
-  request(input: {
-    verb: "stop" | "pause";
-    scope: string;
-    how?: "now" | "after-call";
-    reason: string;
-    actor: Actor;
-    waitMs?: number;
-  }): Promise<Result<{ report: StopReport }>>;
-  /** `/supervise estop resume`, after the person typed epoch and identity in the TUI. */
-  resume(input: { scope: string; epoch: number; reason: string; actor: Actor }): Promise<Result<{ resumed: Resumed }>>;
-  status(scope: string): Result<{ status: ControlStatus }>;
-  /** The task that has the identity and has not ended in the ordinary way. */
-  taskOf(identity: string): string | undefined;
-  /** Removes the record of an ended task. Reasons `in-force`, `busy`. */
-  forget(identity: string): Result;
-  /** The same for every identity of these tasks; what is refused stays. */
-  forgetTasks(taskIds: ReadonlySet<string>): void;
-  close(): Promise<void>;
-}
 
 /** Fails where a stop could not be received: then nothing may start. */
 export async function openControl(options: OpenControlOptions): Promise<Result<{ control: ControlPort }>> {
@@ -107,7 +44,7 @@ export async function openControl(options: OpenControlOptions): Promise<Result<{
   const instanceId = options.instanceId ?? randomBytes(6).toString("hex");
   const socket = socketPathOf(folder, instanceId);
   if (!socket.ok) return socket;
-  const setting = rememberSetting(folder, options.agentMayPause ?? true);
+  const setting = keepAgentPause(folder, options.agentMayPause ?? true);
   if (!setting.ok) return setting;
   const controller = new Controller(folder, socket.path, instanceId, options);
   const listening = await controller.begin();
@@ -266,40 +203,15 @@ class Controller implements ControlPort {
   }
 
   forget(identity: string): Result {
-    const reading = readRecordFile(this.folder, identity);
-    if (reading.state === "unclear") return reading.fault;
-    if (reading.state === "absent") return { ok: true };
-    if (isStanding(reading.value)) {
-      return failure("in-force", `${identity} is under an emergency stop. A person resumes it first.`);
-    }
-    const taken = takeFileLock(instanceLockPath(this.folder, identity), {
-      info: holderNote(),
-      ownership: this.folder.ownership,
-    });
-    if (!taken.ok) return isLockHeld(taken) ? failure("busy", taken.message) : taken;
-    try {
-      unlinkSync(recordPath(this.folder, identity));
-      unlinkSync(instanceLockPath(this.folder, identity));
-      return { ok: true };
-    } catch (error) {
-      return fileFailure("remove", recordPath(this.folder, identity), error);
-    } finally {
-      taken.lock.release();
-    }
+    return forgetRecord(this.folder, identity);
   }
 
   taskOf(identity: string): string | undefined {
-    const reading = readRecordFile(this.folder, identity);
-    if (reading.state !== "read" || isOrdinaryEnd(reading.value)) return undefined;
-    return reading.value.taskId;
+    return taskOfRecord(this.folder, identity);
   }
 
   forgetTasks(taskIds: ReadonlySet<string>): void {
-    const listed = listIdentities(this.folder);
-    for (const identity of listed.ok ? listed.identities : []) {
-      const reading = readRecordFile(this.folder, identity);
-      if (reading.state === "read" && taskIds.has(reading.value.taskId)) this.forget(identity);
-    }
+    forgetRecordsOf(this.folder, taskIds);
   }
 
   async close(): Promise<void> {
@@ -405,16 +317,4 @@ function needsEpoch(held: StopHeld, last: StopOrder | undefined): boolean {
 
 function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error));
-}
-
-function rememberSetting(folder: ControlFolder, agentMayPause: boolean): Result {
-  const path = join(folder.path, AGENTS_MAY_NOT_PAUSE);
-  try {
-    if (agentMayPause) rmSync(path, { force: true });
-    else writeFileSync(path, "", { mode: 0o600 });
-    return { ok: true };
-  } catch (error) {
-    // A full disk must not keep Pi from being stoppable; the check for agents is a courtesy.
-    return errnoOf(error) === "ENOSPC" ? { ok: true } : fileFailure("write", path, error);
-  }
 }

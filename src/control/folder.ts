@@ -21,9 +21,6 @@ export const CONTROL_DIR_VARIABLE = "PI_CLAUDE_SUPERVISOR_CONTROL_DIR";
 export const CONTROL_DIR_ALIAS = "PI_CLAUDE_SUPERVISOR_CONTROL_STATE_DIR";
 export const SOCKET_DIR_VARIABLE = "PI_CLAUDE_SUPERVISOR_CONTROL_SOCKET_DIR";
 
-/** The command refuses an agent's pause where the control folder holds this file. */
-export const AGENTS_MAY_NOT_PAUSE = "agents-may-not-pause";
-
 export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface ControlFolder {

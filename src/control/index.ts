@@ -3,7 +3,8 @@
  * the files alone. `docs/emergency-stop.md` says what is guaranteed.
  */
 export type { SharedCheck, SharedPin, StopCheck, StopClear, StopHeld } from "./check.ts";
-export { type ControlPort, type OpenControlOptions, openControl } from "./controller.ts";
+export type { ControlPort, OpenControlOptions } from "./control-port.ts";
+export { openControl } from "./controller.ts";
 export { type DrillReport, runDrill } from "./drill.ts";
 export type { EnrollInput } from "./enroll.ts";
 export type { EvidenceEntry, RecordEvidence } from "./evidence.ts";

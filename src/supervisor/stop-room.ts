@@ -2,7 +2,8 @@
  * The emergency stop's room in this process: opened when the first task needs it, and nothing before. Where it cannot be
  * opened nothing may begin, because nothing could be stopped; looking at tasks and stopping them works all the same.
  */
-import { type ControlPort, openControl } from "../control/controller.ts";
+import type { ControlPort } from "../control/control-port.ts";
+import { openControl } from "../control/controller.ts";
 import type { StopOrder } from "../control/orders.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { configOf } from "./config.ts";

@@ -14,7 +14,8 @@ import {
 import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { type ControlPort, type OpenControlOptions, openControl } from "../../src/control/controller.ts";
+import type { ControlPort, OpenControlOptions } from "../../src/control/control-port.ts";
+import { openControl } from "../../src/control/controller.ts";
 import { socketPathOf } from "../../src/control/endpoint.ts";
 import { changeRecord, readRecordFile } from "../../src/control/files.ts";
 import { instanceLockPath } from "../../src/control/folder.ts";

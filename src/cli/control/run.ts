@@ -2,14 +2,14 @@
  * pi-claude-supervisor-control. It reads no configuration of a project and needs neither Pi nor the store: a stop that
  * a broken configuration can refuse is no stop.
  */
-import { join } from "node:path";
+import { agentsMayPause } from "../../control/agent-pause.ts";
 import { unknownIdentity } from "../../control/files.ts";
-import { AGENTS_MAY_NOT_PAUSE, type ControlFolder, openControlFolder } from "../../control/folder.ts";
+import { type ControlFolder, openControlFolder } from "../../control/folder.ts";
 import { actorOf, requirePerson } from "../../control/person.ts";
 import { checkReason } from "../../control/reason.ts";
 import { requestStop } from "../../control/request.ts";
 import { resume } from "../../control/resume.ts";
-import { ALL, isThere } from "../../control/set-latch.ts";
+import { ALL } from "../../control/set-latch.ts";
 import { SettingReader, type SharedSetting } from "../../control/shared-setting.ts";
 import { SharedStop } from "../../control/shared-stop.ts";
 import { showReport, showStatus, text } from "../../control/show.ts";
@@ -96,7 +96,7 @@ async function stop(command: Command, verb: "stop" | "pause", ports: CliPorts): 
   const opened = openControlFolder(accountPorts(ports));
   if (!opened.ok) return refused(opened);
   const actor = actorOf(callerOf(ports));
-  if (verb === "pause" && actor.kind === "agent" && isThere(join(opened.folder.path, AGENTS_MAY_NOT_PAUSE))) {
+  if (verb === "pause" && actor.kind === "agent" && !agentsMayPause(opened.folder)) {
     return refused(
       failure("not-a-person", "Agents may not pause here (agentMayPause is false). A stop is always allowed."),
     );
