@@ -1,7 +1,6 @@
 /** A supervisor in this process with a real Claude and a scripted model, and one task in it that cheats. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { EventMap, StoredEvent } from "../../src/core/events.ts";
@@ -133,7 +132,7 @@ async function eventsOf(supervisor: Supervisor, taskId: string): Promise<readonl
 }
 
 async function treeByHand(lab: Lab, cwd: string, index: string): Promise<string> {
-  await copyFile(join(cwd, ".git", "index"), index);
+  execFileSync("cp", ["-p", join(cwd, ".git", "index"), index]);
   const options = { cwd, env: { ...lab.env, GIT_INDEX_FILE: index }, encoding: "utf8" as const };
   execFileSync("git", ["add", "-A"], options);
   return execFileSync("git", ["write-tree"], options).trim();

@@ -242,7 +242,7 @@ describe("the harness's own parts", () => {
     const terminal = await startTmux({
       lab,
       file: "sh",
-      args: ["-c", 'printf "who? "; read who; echo "hello $who"; exit 3'],
+      args: ["-c", 'printf "who? "; read who; echo "hello $who"; read bye; exit 3'],
       env: lab.env,
       cwd: lab.home,
     });
@@ -250,6 +250,7 @@ describe("the harness's own parts", () => {
     await terminal.type("Enter is a name");
     await terminal.key("Enter");
     await terminal.waitFor(/hello Enter is a name/, 10_000);
+    await terminal.key("Enter"); // ends only now: tmux scrolls the screen of a pane that dies
     assert.equal(await terminal.exitCode(10_000), 3);
     await terminal.kill();
     await assertNoneLeft(lab.mark, 5_000);

@@ -102,9 +102,13 @@ export async function startTmux(options: TmuxOptions): Promise<Tmux> {
       const format = "#{pane_dead}:#{pane_dead_status}:#{pane_dead_signal}";
       const ended = await until(
         async () => {
-          // tmux 3.3 may say that the pane is dead some moments before it knows how.
           const [dead, code = "", signal = ""] = (await tmux("display-message", "-p", format)).trim().split(":");
-          if (dead !== "1" || (code === "" && signal === "")) return undefined;
+          if (dead !== "1") return undefined;
+          if (code === "" && signal === "") {
+            // tmux 3.3a misses a SIGCHLD now and then and leaves a zombie; with the next one it collects all of them.
+            await tmux("run-shell", "true");
+            return undefined;
+          }
           return { code: code === "" ? 128 + Number(signal) : Number(code) };
         },
         deadlineMs,
