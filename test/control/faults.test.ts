@@ -15,6 +15,7 @@ import { requestStop, settleOrphans } from "../../src/control/request.ts";
 import { resume } from "../../src/control/resume.ts";
 import { ALL, setLatch } from "../../src/control/set-latch.ts";
 import { stillThere, sweepResource } from "../../src/control/sweep.ts";
+import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { type DurableFs, nodeDurableFs } from "../../src/platform/durable-write.ts";
 import { identify, isAlive, signal } from "../../src/platform/process/index.ts";
 import { gate, until } from "../support/until.ts";
@@ -264,7 +265,12 @@ describe("38: the evidence recorder", () => {
     const where = lab(t);
     const late = gate();
     let calls = 0;
+    const hasty: Clock = {
+      ...systemClock,
+      setTimer: (ms, fn, more) => systemClock.setTimer(more?.background ? ms / 20 : ms, fn, more),
+    };
     const { control, task } = await enrolled(where, "one", {
+      clock: hasty,
       evidence: async () => {
         calls += 1;
         if (calls === 1) return late.opened;

@@ -59,7 +59,7 @@ describe("a person who takes long", () => {
     const view = await stage.when(
       taskId,
       (now) => {
-        clock.advance(1_000); // the task's own time, and the waits of the stop
+        clock.advance(5_000); // the task's own time, and the waits of the stop
         return now.state === "failed";
       },
       "the limit",

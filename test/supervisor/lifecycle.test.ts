@@ -1,10 +1,10 @@
 /** Stops, exits, pauses, recoveries and their races; orphans (failure list, group E), with the scripted `claude`. */
 import assert from "node:assert/strict";
-import { chmod, symlink, unlink, writeFile } from "node:fs/promises";
+import { chmod, readFile, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { FAKE_CLAUDE } from "../support/fake-claude/index.ts";
-import { assertNoneLeft, isAlive, processesWithMark } from "../support/processes.ts";
+import { assertNoneLeft, isAlive } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { OPENING, openStage, type Stage } from "./stage.ts";
 
@@ -108,15 +108,21 @@ describe("a stop", () => {
 
   test("during a verification ends the command, and its late verdict changes nothing", async (t) => {
     const stage = await openStage(t, { scenario: "obedient" });
-    const taskId = await stage.start({ mode: "auto", verify: ["sleep 60"] });
-    await stage.when(taskId, (view) => view.state === "verifying", "the verification");
-    await until(
-      async () => processesWithMark(stage.lab.mark).some((one) => one.command === "sleep 60") || undefined,
-      10_000,
-      "the command",
-    ).catch(() => undefined);
+    const began = join(stage.lab.tmp, "began");
+    const taskId = await stage.start({ mode: "auto", verify: [`echo $$ > ${began}; exec sleep 600`] });
+    const command = await until(
+      () =>
+        readFile(began, "utf8").then(
+          (said) => Number(said) || undefined,
+          () => undefined,
+        ),
+      30_000,
+      "the command's pid",
+    );
+    assert.equal((await stage.view(taskId)).state, "verifying");
     const stopped = await stage.supervisor.stop(taskId, undefined);
     assert.deepEqual([stopped.ok, stopped.ok && stopped.state], [true, "stopped"], JSON.stringify(stopped));
+    assert.ok(!isAlive(command), "the command is gone when the answer says stopped");
     await until(async () => stage.supervisor.live().length === 0 || undefined, 5_000, "the task to be let go of");
     assert.equal((await stage.view(taskId)).state, "stopped");
     const replayed = await stage.supervisor.replay(taskId);
