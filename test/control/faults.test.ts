@@ -278,8 +278,8 @@ describe("38: the evidence recorder", () => {
       },
     });
     control.onStop(async (order) => void (await task.acknowledge(order.epoch)));
-    assert.ok((await requestStop(where.folder, latchRequest("stop", ALL), { redact })).ok);
-    const second = await requestStop(where.folder, latchRequest("stop", ALL), { redact });
+    assert.ok((await requestStop(where.folder, latchRequest("stop", ALL), { redact, waitMs: 50 })).ok);
+    const second = await requestStop(where.folder, latchRequest("stop", ALL), { redact, waitMs: 50 });
     assert.ok(second.ok);
     late.open();
     await until(() => recordOf(where, "one").evidenceStatus === "failed", 8000, "it failed");
