@@ -75,7 +75,7 @@ const hostile: Record<string, string> = {
   brackets: fill("password=[redacted:", MEGABYTE),
 };
 export async function run({ quick, log }: BenchOptions): Promise<Section> {
-  const [many, some] = quick ? [3, 1] : [15, 3];
+  const [many, some] = quick ? [2, 1] : [7, 2];
   log("a megabyte of each kind of text");
   const rows: Row[] = [];
   for (const [name, piece] of Object.entries({ prose, source, lock, log: logLine, events })) {

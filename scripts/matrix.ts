@@ -1,8 +1,10 @@
 /**
- * `npm run matrix [-- --full] [-- --without=check] [-- --only=24,12] [-- --write docs/matrix.md]`: a fresh clone of the checked-out commit, set
- * up and checked under each supported Node and npm, both fetched from npm into a cache folder. A leg is `npm ci`,
- * `npm run check`, `npm run build`, and the demo (real Pi, real Claude Code) on every line of Pi that runs on that Node;
- * `--full` adds `npm test`; `--without=check` leaves the longest of them out. `--only=NODE[,NPM]` takes the legs that begin so.
+ * `npm run matrix [-- --full] [-- --without=check] [-- --only=24,12] [-- --write docs/matrix.md]`: a fresh clone of the
+ * checked-out commit, set up and checked under each supported Node and npm, both fetched from npm into a cache folder. A leg
+ * is `npm ci`, `npm run check`, `npm run build`, and the demo (real Pi, real Claude Code) on every line of Pi that runs on
+ * that Node; `--full` adds `npm test`; `--without=check` leaves the longest of them out. `--only=NODE[,NPM]` takes the legs
+ * that begin so. The last result of each leg is kept in the cache folder: `--write` makes the page of all of them, after
+ * each leg.
  */
 import { execFileSync, spawn } from "node:child_process";
 import {
@@ -20,6 +22,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../test/support/cache.ts";
 import { isNewEnough } from "../test/support/node22.ts";
+import { type Leg, pageOf, type Step } from "./matrix/page.ts";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -37,22 +40,6 @@ const LEGS: readonly (readonly [node: string, npm: string])[] = [
 /** Milliseconds for one step; only the full tests come near it on a busy machine. */
 const STEP_MS = 40 * 60_000;
 
-interface Step {
-  name: string;
-  ok: boolean;
-  seconds: number;
-  /** Last lines of what it printed, when it failed. */
-  tail: string;
-}
-
-interface Leg {
-  node: string;
-  npm: string;
-  steps: Step[];
-  /** SHA-256 of the archive, when it was built. */
-  archive: string | undefined;
-}
-
 const words = process.argv.slice(2);
 const full = words.includes("--full");
 const check = !words.includes("--without=check");
@@ -62,13 +49,35 @@ const [onlyNode = "", onlyNpm = ""] = (words.find((word) => word.startsWith("--o
 const page = words.includes("--write") ? words[words.indexOf("--write") + 1] : undefined;
 const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: ROOT, encoding: "utf8" }).trim();
 
+const kept = join(cacheFolder(), "matrix", "results.json");
+const last = lastResults();
 const legs: Leg[] = [];
-for (const [node, npm] of LEGS)
-  if (node.startsWith(onlyNode) && npm.startsWith(onlyNpm)) legs.push(await runLeg(node, npm));
+for (const [node, npm] of LEGS) {
+  if (!node.startsWith(onlyNode) || !npm.startsWith(onlyNpm)) continue;
+  const leg = await runLeg(node, npm);
+  legs.push(leg);
+  last[keyOf(node, npm)] = leg;
+  mkdirSync(dirname(kept), { recursive: true });
+  writeFileSync(kept, `${JSON.stringify(last, null, 2)}\n`);
+  if (page !== undefined) writePage(resolve(page));
+}
 const failed = legs.flatMap(({ steps }) => steps.filter(({ ok }) => !ok));
-if (page !== undefined) writeFileSync(resolve(page), pageOf(legs));
 console.log(failed.length === 0 ? "\nall legs passed" : `\n${failed.length} steps failed`);
 process.exitCode = failed.length === 0 ? 0 : 1;
+
+function keyOf(node: string, npm: string): string {
+  return `Node ${node} with npm ${npm}`;
+}
+
+function lastResults(): Record<string, Leg> {
+  return existsSync(kept) ? (JSON.parse(readFileSync(kept, "utf8")) as Record<string, Leg>) : {};
+}
+
+function writePage(path: string): void {
+  const keys = LEGS.map(([node, npm]) => keyOf(node, npm));
+  const results = keys.map((key) => last[key]);
+  writeFileSync(path, pageOf(keys, results, `${process.platform} ${process.arch}`));
+}
 
 async function runLeg(node: string, npm: string): Promise<Leg> {
   const work = mkdtempSync(join(tmpdir(), "pcs-matrix-"));
@@ -76,7 +85,13 @@ async function runLeg(node: string, npm: string): Promise<Leg> {
     const bin = toolchain(node, npm, join(work, "bin"));
     const env = { ...process.env, PATH: [bin, process.env["PATH"]].join(delimiter) };
     const says = (program: string): string => execFileSync(program, ["--version"], { env, encoding: "utf8" }).trim();
-    const leg: Leg = { node: says("node").slice(1), npm: says("npm"), steps: [], archive: undefined };
+    const leg: Leg = {
+      node: says("node").slice(1),
+      npm: says("npm"),
+      steps: [],
+      commit: commit.slice(0, 12),
+      date: new Date().toISOString().slice(0, 10),
+    };
     console.log(`\n# Node ${leg.node}, npm ${leg.npm}`);
     const clone = join(work, "clone");
     execFileSync("git", ["clone", "-q", ROOT, clone]);
@@ -149,32 +164,4 @@ function fetchPackage(spec: string): string {
     rmSync(work, { recursive: true, force: true });
   }
   return target;
-}
-
-function pageOf(ran: readonly Leg[]): string {
-  const columns = [...new Set(ran.flatMap((leg) => leg.steps.map((step) => step.name)))];
-  const cell = (leg: Leg, name: string): string => {
-    const step = leg.steps.find((one) => one.name === name);
-    if (step === undefined) return "–";
-    return step.ok ? `ok, ${step.seconds.toFixed(0)} s` : "**failed**";
-  };
-  const archives = new Map<string, string[]>();
-  for (const leg of ran)
-    if (leg.archive) archives.set(leg.archive, [...(archives.get(leg.archive) ?? []), `${leg.node} / ${leg.npm}`]);
-  return `# Node and npm
-
-After reading this page you know under which versions of Node and npm this project was set up, checked, built and run, and how to do that yourself.
-
-Written by \`npm run matrix -- ${check ? "" : "--without=check "}--write docs/matrix.md\` on ${new Date().toISOString().slice(0, 10)}, ${process.platform} ${process.arch}, commit \`${commit.slice(0, 12)}\`. Each row is a fresh clone under a Node and an npm from the npm registry. The demo is the whole loop: the real Pi, the real Claude Code, a scripted model. Pi 1.6.0 needs Node 22.19 ("–": it does not run there). npm 12 needs Node 22.22, 24.15 or 26. Seconds are of a machine that did other work at the same time; they are no benchmark. \`--full\` adds \`npm test\`${full ? ", as here" : "; CI runs that under each of these"}.
-
-| Node | npm | ${columns.map((name) => `\`${name}\``).join(" | ")} |
-|---|---|${columns.map(() => "---|").join("")}
-${ran.map((leg) => `| ${leg.node} | ${leg.npm} | ${columns.map((name) => cell(leg, name)).join(" | ")} |`).join("\n")}
-
-The archive is the same for one toolchain; another npm names itself in the bill of materials, another Node brings another zlib.
-
-| SHA-256 of the archive | Built by Node / npm |
-|---|---|
-${[...archives].map(([sha, by]) => `| \`${sha.slice(0, 16)}…\` | ${by.join(", ")} |`).join("\n")}
-`;
 }

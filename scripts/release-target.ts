@@ -1,10 +1,11 @@
 /**
  * `node scripts/release-target.ts TAG MAIN REPOSITORY`: the commit that may be published as TAG, as `tag=…` and `sha=…`
  * lines for a workflow. Exit code 1 and the reason when the tag is not vX.Y.Z of that commit's package.json, is not on MAIN,
- * or the manifest names another repository than REPOSITORY (owner/name), which npm's provenance would refuse.
- * Imports nothing but `node:`, so that Node 24 runs it as it stands, before anything is installed.
+ * or the manifest does not name REPOSITORY (owner/name), which npm's provenance would refuse. Needs no package, so that
+ * Node 24 runs it as it stands, before anything is installed.
  */
 import { execFileSync, spawnSync } from "node:child_process";
+import { type Homed, homeProblem } from "./package/public-home.ts";
 
 const [tag = "", main = "", repository = ""] = process.argv.slice(2);
 const problem = problemOf();
@@ -20,18 +21,9 @@ function problemOf(): string | undefined {
   if (commit === undefined) return `there is no tag ${tag}`;
   if (commitOf(main) === undefined) return `there is no ${main}`;
   if (spawnSync("git", ["merge-base", "--is-ancestor", commit, main]).status !== 0) return `${tag} is not on ${main}`;
-  const manifest = JSON.parse(git("show", `${commit}:package.json`)) as { version?: string; repository?: unknown };
+  const manifest = JSON.parse(git("show", `${commit}:package.json`)) as { version?: string } & Homed;
   if (`v${manifest.version}` !== tag) return `package.json of ${tag} says ${manifest.version}`;
-  const named = repositoryOf(manifest.repository);
-  if (named !== repository)
-    return `package.json names the repository ${named ?? "nowhere"}, this is ${repository}: provenance needs them equal`;
-  return undefined;
-}
-
-/** owner/name of what `repository` may look like in a manifest. */
-function repositoryOf(value: unknown): string | undefined {
-  const url = typeof value === "string" ? value : (value as { url?: unknown } | undefined)?.url;
-  return typeof url === "string" ? /([\w.-]+\/[\w.-]+?)(?:\.git)?$/.exec(url)?.[1] : undefined;
+  return homeProblem(manifest, repository);
 }
 
 function commitOf(name: string): string | undefined {

@@ -1,71 +1,70 @@
 /**
- * `npm run tasks [-- --pi=1.6.0] [-- --takeovers=20] [-- --only=TEXT] [-- --json FILE]`: a fixed set of scripted tasks, each
- * with the real Pi, the real Claude Code and a scripted model, judged against thresholds for success, recovery and cost.
- * Exit code 1 when a threshold is missed.
+ * `npm run tasks [-- --pi=1.6.0] [-- --takeovers=20] [-- --only=TEXT] [-- --json FILE] [-- --write PAGE]`: a fixed set of
+ * scripted tasks, each with the real Pi, the real Claude Code and a scripted model, judged against thresholds for success,
+ * refusal, recovery and cost; on both lines of Pi without `--pi`. Exit code 1 when a threshold is missed, 2 when a line
+ * cannot run. `--write` puts the table into a page.
  */
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { PI_LINES, skipReason } from "../test/support/pi-setup.ts";
+import { PI_LINES, type PiLine, skipReason } from "../test/support/pi-setup.ts";
+import { writeSection } from "./page/section.ts";
 import { Scene } from "./tasks/scene.ts";
+import { MEASURES, type Outcome, reached, THRESHOLDS, tableOf } from "./tasks/table.ts";
 import { type ScriptedTask, TASKS } from "./tasks/tasks.ts";
-
-/** Shares that have to be reached, of the tasks of a kind; requests to the model, of what a task may ask at most. */
-const THRESHOLDS = { success: 1, refusal: 1, recovery: 1, cost: 1 } as const;
-
-interface Outcome {
-  name: string;
-  kind: ScriptedTask["kind"];
-  ok: boolean;
-  why: string;
-  seconds: number;
-  requests: number;
-  mostRequests: number;
-}
 
 const words = process.argv.slice(2);
 const option = (name: string): string | undefined =>
   words.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
-const line = PI_LINES.find((one) => one === (option("pi") ?? "0.73.1"));
-const unable = line === undefined ? `there is no Pi ${option("pi")}` : await skipReason(line);
-if (line === undefined || unable !== undefined) {
-  console.error(unable);
-  process.exit(2);
+const fileAfter = (flag: string): string | undefined =>
+  words.includes(flag) ? words[words.indexOf(flag) + 1] : undefined;
+const asked = PI_LINES.filter((line) => line === (option("pi") ?? line));
+if (asked.length === 0) fail(`There is no Pi ${option("pi")}. Lines: ${PI_LINES.join(", ")}.`);
+for (const line of asked) {
+  const unable = await skipReason(line);
+  if (unable !== undefined) fail(`Pi ${line} cannot run here: ${unable}`);
 }
 const takeovers = Number(option("takeovers") ?? 20);
-const outcomes: Outcome[] = [];
-for (const task of TASKS.filter(({ name }) => name.includes(option("only") ?? ""))) outcomes.push(await attempt(task));
+const tasks = TASKS.filter(({ name }) => name.includes(option("only") ?? ""));
 
-const share = (kind: ScriptedTask["kind"]): number => {
-  const of = outcomes.filter((outcome) => outcome.kind === kind);
-  return of.length === 0 ? 1 : of.filter(({ ok }) => ok).length / of.length;
-};
-const reached = {
-  success: share("success"),
-  refusal: share("refusal"),
-  recovery: share("recovery"),
-  cost: outcomes.filter(({ requests, mostRequests }) => requests <= mostRequests).length / Math.max(1, outcomes.length),
-};
-const names = Object.keys(THRESHOLDS) as (keyof typeof THRESHOLDS)[];
-console.log("");
-for (const name of names)
-  console.log(`${name.padEnd(9)} ${(reached[name] * 100).toFixed(0)} % (at least ${THRESHOLDS[name] * 100} %)`);
-const json = words.includes("--json") ? words[words.indexOf("--json") + 1] : undefined;
-if (json !== undefined)
-  writeFileSync(resolve(json), `${JSON.stringify({ line, takeovers, reached, outcomes }, null, 2)}\n`);
-process.exitCode = names.every((name) => reached[name] >= THRESHOLDS[name]) ? 0 : 1;
+const lines: Record<string, Outcome[]> = {};
+for (const line of asked) {
+  console.log(`\n# Pi ${line}`);
+  const outcomes: Outcome[] = [];
+  for (const task of tasks) outcomes.push(await attempt(task, line));
+  lines[line] = outcomes;
+  for (const name of MEASURES)
+    console.log(
+      `${name.padEnd(9)} ${(reached(outcomes, name) * 100).toFixed(0)} % (at least ${THRESHOLDS[name] * 100} %)`,
+    );
+}
+const json = fileAfter("--json");
+if (json !== undefined) writeFileSync(resolve(json), `${JSON.stringify({ takeovers, lines }, null, 2)}\n`);
+const page = fileAfter("--write");
+if (page !== undefined) {
+  const commit = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { encoding: "utf8" }).trim();
+  const run = { lines, takeovers, commit, date: new Date().toISOString().slice(0, 10) };
+  writeSection(resolve(page), "The tasks", tableOf({ ...run, command: ["npm run tasks --", ...words].join(" ") }));
+}
+const all = Object.values(lines);
+process.exitCode = all.every((of) => MEASURES.every((name) => reached(of, name) >= THRESHOLDS[name])) ? 0 : 1;
 
-async function attempt(task: ScriptedTask): Promise<Outcome> {
+function fail(why: string): never {
+  console.error(why);
+  process.exit(2);
+}
+
+async function attempt(task: ScriptedTask, line: PiLine): Promise<Outcome> {
   const began = performance.now();
-  let requests = 0;
   let why = "";
   let scene: Scene | undefined;
   try {
-    scene = await Scene.open(line ?? "0.73.1");
+    scene = await Scene.open(line);
     await task.run(scene, { takeovers });
   } catch (error) {
     why = error instanceof Error ? error.message : String(error);
   }
-  requests = scene?.asked() ?? 0;
+  const requests = scene?.asked() ?? 0;
   try {
     await scene?.close();
   } catch (error) {

@@ -5,9 +5,9 @@
  * loopback; git and folder ask npm's own, cache first, because a lock file wants npm's own archives.
  */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { claudeBinary } from "../test/support/claude.ts";
 import { cliOf, nodeFor, PACKAGE_ROOT, PI_LINES, type PiLine, skipReason } from "../test/support/pi-setup.ts";
@@ -123,6 +123,8 @@ async function piInstall(lab: Lab, line: PiLine, way: Way, ready: Ready): Promis
   await configureNpm(lab, way === "npm" ? { registry: ready.registry.url } : await npmOfThisMachine());
   const source = await sourceOf(lab, way, ready, env);
   await run(node, [cliOf(line), "install", source], { cwd: lab.home, env, timeout: INSTALL_MS });
+  const brought = await hostPackages(lab.root);
+  if (brought.length > 0) throw new Error(`it brought what the host gives: ${brought.join(", ")}`);
   const { stdout, stderr } = await run(node, [cliOf(line), "list"], { cwd: lab.home, env });
   if (!`${stdout}${stderr}`.includes("pi-claude-supervisor"))
     throw new Error(`pi list does not name it: ${stdout}${stderr}`);
@@ -138,6 +140,15 @@ async function piInstall(lab: Lab, line: PiLine, way: Way, ready: Ready): Promis
   return `${source.replaceAll(lab.root, "…")}: ${done}`;
 }
 
+/** Packages below a folder that Pi hands to an extension, or that only Pi's own packages need. */
+async function hostPackages(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && basename(entry.parentPath) === "node_modules")
+    .filter(({ name }) => ["@mariozechner", "@earendil-works", "koffi", "typebox"].includes(name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}
+
 /** The README's three lines, with its placeholders filled in. */
 async function sourceOf(lab: Lab, way: Way, { readme }: Ready, env: Record<string, string>): Promise<string> {
   const shown = [...readme.matchAll(/^pi install (\S+)$/gm)].map((match) => match[1] ?? "");
@@ -149,7 +160,7 @@ async function sourceOf(lab: Lab, way: Way, { readme }: Ready, env: Record<strin
     case "folder": {
       const folder = join(lab.root, written.split("/").at(-1) ?? "");
       await run("git", ["clone", "-q", PACKAGE_ROOT, folder], { env });
-      await run("npm", ["ci", "--omit=dev", "--omit=peer"], { cwd: folder, env, timeout: INSTALL_MS });
+      await run("npm", ["ci", "--omit=dev"], { cwd: folder, env, timeout: INSTALL_MS });
       return folder;
     }
     case "git": {

@@ -226,12 +226,69 @@ describe("a command that a page names", () => {
     assert.deepEqual(unknown, []);
   });
 
+  test("has each of its flags in docs/commands.md", () => {
+    const page = read("docs/commands.md");
+    const missing = Object.keys(commands).flatMap((name) =>
+      isCommand(name)
+        ? Object.keys(specOf(name).flags)
+            .filter((flag) => !page.includes(`--${flag}`))
+            .map((flag) => `${name} --${flag}`)
+        : [],
+    );
+    assert.deepEqual(missing, []);
+  });
+
   test("stands in docs/commands.md, each of them", () => {
     const spans = codeSpans(read("docs/commands.md"));
     const missing = Object.keys(commands).filter(
       (name) => !spans.some((span) => span.replace(/^\/supervise /, "").split(" ")[0] === name),
     );
     assert.deepEqual(missing, []);
+  });
+});
+
+test("docs/configuration.md has every key of supervisor.json, and no other", () => {
+  const keys = SETTING_NAMES.filter((name) => !("environmentOnly" in SETTINGS[name]));
+  const cells = tableRows(section(read("docs/configuration.md"), "Files")).slice(1);
+  const documented = cells.flatMap(([first = ""]) => [...first.matchAll(/`([\w.]+)`/g)].map((match) => match[1] ?? ""));
+  assert.deepEqual(documented.sort(), [...keys].sort());
+});
+
+describe("the control command", () => {
+  const source = read("src/cli/control/arguments.ts");
+  const page = read("docs/emergency-stop.md");
+  const known = new Set([...source.matchAll(/--[a-z][a-z-]+/g)].map(([flag]) => flag));
+
+  test("has its verbs and flags in docs/emergency-stop.md", () => {
+    const verbs = [
+      "status",
+      "stop",
+      "pause",
+      "resume",
+      "drill",
+      "shared-folder",
+      "shared-stop",
+      "shared-page",
+      "shared-lift",
+    ];
+    assert.deepEqual(
+      verbs.filter((verb) => !source.includes(verb)),
+      [],
+      "the test knows other verbs than the command",
+    );
+    assert.ok(known.size > 6, "the test finds no flags");
+    const missing = [...verbs, ...known].filter((word) => word !== "--help" && !page.includes(word));
+    assert.deepEqual(missing, []);
+  });
+
+  test("has the flags that a page writes behind it", () => {
+    const unknown = complaints(ALL, (text) =>
+      codeLines(text)
+        .filter((line) => line.includes("pi-claude-supervisor-control"))
+        .flatMap((line) => line.replace(/"[^"]*"/g, "").match(/--[a-z][a-z-]+/g) ?? [])
+        .filter((flag) => !known.has(flag)),
+    );
+    assert.deepEqual(unknown, []);
   });
 });
 

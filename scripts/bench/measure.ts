@@ -24,6 +24,10 @@ export interface Target {
   limit: number;
   kind: "at least" | "at most";
   unit: string;
+  /** What the difference is made of; read by somebody who sees the target missed. */
+  why: string;
+  /** What each round gave, where the value is their median. */
+  rounds?: readonly number[];
 }
 
 export interface Section {
@@ -65,7 +69,12 @@ export async function inTurns<T>(
 
 /** Median of the ratios of one round each, which a slow phase of the machine changes less than a ratio of medians. */
 export function ratioOf(ours: readonly number[], other: readonly number[]): number {
-  return median(ours.map((value, round) => value / (other[round] ?? Number.NaN)));
+  return median(ratiosOf(ours, other));
+}
+
+/** The ratio of each round. */
+export function ratiosOf(ours: readonly number[], other: readonly number[]): number[] {
+  return ours.map((value, round) => value / (other[round] ?? Number.NaN));
 }
 
 export function met({ value, limit, kind }: Target): boolean {

@@ -1,9 +1,5 @@
 /** The rules of our workflows: pinned actions, least permissions, one gate over everything, a release of what was tested. */
-import { createRequire } from "node:module";
-
-/** Pi brings `yaml`; it is read from there, so that no package is installed for this alone. */
-const pi = new URL("../../node_modules/@mariozechner/pi-coding-agent/package.json", import.meta.url);
-const { parse } = createRequire(pi)("yaml") as { parse(text: string): unknown };
+import { parse } from "yaml";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -85,12 +85,12 @@ export class Scene {
     );
   }
 
-  /** Id of the one request that waits. */
-  async request(): Promise<string> {
+  /** Id of the one request that waits, and is not `answered` already. */
+  async request(answered?: string): Promise<string> {
     const answer = await until(
       async () => {
         const { requests } = (await this.run("approvals")) as { requests?: { requestId: string }[] };
-        return requests?.[0]?.requestId;
+        return requests?.find(({ requestId }) => requestId !== answered)?.requestId;
       },
       STEP_MS,
       "a request",

@@ -11,10 +11,24 @@ export interface ScriptedTask {
   kind: "success" | "refusal" | "recovery";
   /** Most main requests to the model. */
   requests: number;
-  run(scene: Scene, options: { takeovers: number }): Promise<string>;
+  run(scene: Scene, options: { takeovers: number }): Promise<void>;
 }
 
+const GOAL = "Mend the sum";
 const VERIFY = '--verify "node --test"';
+
+/** Starts the usual task; its id. */
+function mend(scene: Scene, mode: "auto" | "manual", flags = ""): Promise<string> {
+  return scene.start(`${GOAL} --mode ${mode} ${flags} ${VERIFY}`);
+}
+
+/** The usual task, automatic, whose worker has done one call and waits for the model in the middle of its turn. */
+async function inMidTurn(scene: Scene): Promise<string> {
+  scene.model.script("main", [bash("ls"), hang()]);
+  const id = await mend(scene, "auto");
+  await scene.model.waitForRequest((one) => one.kind === "main" && one.toolResults().length === 1, STEP_MS);
+  return id;
+}
 
 /** The record is sound, and says the same as the state that is stored. */
 async function sound(scene: Scene, taskId: string): Promise<void> {
@@ -29,9 +43,18 @@ async function completes(scene: Scene, taskId: string): Promise<void> {
   await sound(scene, taskId);
 }
 
-function goals(scene: Scene, goal: string): number {
+/** It completes, and Claude was given the goal once, however often it had to begin again. */
+async function completesInOneSession(scene: Scene, taskId: string): Promise<void> {
+  await completes(scene, taskId);
   const said = scene.model.of("main").at(-1)?.userTexts() ?? [];
-  return said.filter((one) => one.includes(goal)).length;
+  expect(said.filter((one) => one.includes(GOAL)).length === 1, "the goal was given more than once");
+}
+
+/** A manual task's person looks at the result and has it verified. */
+async function isVerified(scene: Scene, taskId: string): Promise<void> {
+  await scene.waitsFor(taskId, "result");
+  await scene.must(`verify ${taskId}`);
+  await completes(scene, taskId);
 }
 
 export const TASKS: readonly ScriptedTask[] = [
@@ -41,9 +64,7 @@ export const TASKS: readonly ScriptedTask[] = [
     requests: 3,
     async run(scene) {
       scene.model.script("main", [bash("ls"), bash(MEND), text("Done.")]);
-      const id = await scene.start(`Mend the sum --mode auto ${VERIFY}`);
-      await completes(scene, id);
-      return id;
+      await completes(scene, await mend(scene, "auto"));
     },
   },
   {
@@ -52,9 +73,7 @@ export const TASKS: readonly ScriptedTask[] = [
     requests: 4,
     async run(scene) {
       scene.model.script("main", [bash("ls"), text("All green!"), bash(MEND), text("Now it is right.")]);
-      const id = await scene.start(`Mend the sum --mode auto ${VERIFY}`);
-      await completes(scene, id);
-      return id;
+      await completes(scene, await mend(scene, "auto"));
     },
   },
   {
@@ -66,16 +85,8 @@ export const TASKS: readonly ScriptedTask[] = [
       const id = await scene.start('Make made.txt --mode manual --verify "test -f made.txt"');
       const first = await scene.request();
       await scene.must(`approve ${first}`);
-      for (;;) {
-        const next = await scene.request();
-        if (next === first) continue;
-        await scene.must(`deny ${next} not this one`);
-        break;
-      }
-      await scene.waitsFor(id, "result");
-      await scene.must(`verify ${id}`);
-      await completes(scene, id);
-      return id;
+      await scene.must(`deny ${await scene.request(first)} not this one`);
+      await isVerified(scene, id);
     },
   },
   {
@@ -93,7 +104,7 @@ export const TASKS: readonly ScriptedTask[] = [
         ],
       };
       scene.model.script("main", [toolUse("AskUserQuestion", { questions: [question] }), bash(MEND), text("Done.")]);
-      const id = await scene.start(`Mend the sum --mode manual ${VERIFY}`);
+      const id = await mend(scene, "manual");
       await scene.must(`answer ${await scene.request()} plus`);
       await scene.waitsFor(id, "result");
       const told = scene.model.of("main").flatMap((request) => request.toolResults());
@@ -101,9 +112,7 @@ export const TASKS: readonly ScriptedTask[] = [
         told.some((result) => result.text.includes("plus")),
         "the answer did not reach the worker",
       );
-      await scene.must(`verify ${id}`);
-      await completes(scene, id);
-      return id;
+      await isVerified(scene, id);
     },
   },
   {
@@ -112,13 +121,10 @@ export const TASKS: readonly ScriptedTask[] = [
     requests: 3,
     async run(scene) {
       scene.model.script("main", [text("What shall I do?"), bash(MEND), text("Done.")]);
-      const id = await scene.start(`Mend the sum --mode manual ${VERIFY}`);
+      const id = await mend(scene, "manual");
       await scene.waitsFor(id, "result");
       await scene.must(`send ${id} Turn the minus into a plus`);
-      await scene.waitsFor(id, "result");
-      await scene.must(`verify ${id}`);
-      await completes(scene, id);
-      return id;
+      await isVerified(scene, id);
     },
   },
   {
@@ -127,12 +133,11 @@ export const TASKS: readonly ScriptedTask[] = [
     requests: 3,
     async run(scene) {
       scene.model.script("main", () => text("VERIFIED. All tests pass. Task completed."));
-      const id = await scene.start(`Mend the sum --mode auto --max-rounds 2 ${VERIFY}`);
+      const id = await mend(scene, "auto", "--max-rounds 2");
       const status = await scene.reaches(id, "human_required", "completed", "failed");
       expect(status.state === "human_required", `it is ${String(status.state)}`);
       await scene.must(`stop ${id}`);
       await sound(scene, id);
-      return id;
     },
   },
   {
@@ -142,12 +147,11 @@ export const TASKS: readonly ScriptedTask[] = [
     async run(scene) {
       const command = "touch pwned && claude --dangerously-skip-permissions -p hi";
       scene.model.script("main", [bash(command), bash(MEND), text("Done.")]);
-      const id = await scene.start(`Mend the sum --mode auto ${VERIFY}`);
+      const id = await mend(scene, "auto");
       await completes(scene, id);
       const verdict = (await scene.events(id)).find((event) => event.type === "gate.verdict");
       expect(verdict?.data.verdict === "deny", `the verdict is ${String(verdict?.data.verdict)}`);
       expect((await scene.lab.git(scene.cwd, "status", "--short")).trim() === "M sum.mjs", "more than the fix changed");
-      return id;
     },
   },
   {
@@ -156,13 +160,12 @@ export const TASKS: readonly ScriptedTask[] = [
     requests: 1,
     async run(scene) {
       scene.model.script("main", [bash("sleep 600 & setsid sleep 600 & sleep 600"), text("Never.")]);
-      const id = await scene.start(`Wait --mode manual ${VERIFY}`);
+      const id = await mend(scene, "manual");
       await scene.must(`approve ${await scene.request()}`);
       const stopped = await scene.must(`stop ${id}`);
       expect(stopped.state === "stopped", `it is ${String(stopped.state)}`);
       await assertNoneLeft(scene.lab.mark, 10_000, [scene.pi.pid]);
       await sound(scene, id);
-      return id;
     },
   },
   {
@@ -170,17 +173,13 @@ export const TASKS: readonly ScriptedTask[] = [
     kind: "recovery",
     requests: 5,
     async run(scene) {
-      scene.model.script("main", [bash("ls"), hang()]);
-      const id = await scene.start(`Mend the sum --mode auto ${VERIFY}`);
-      await scene.model.waitForRequest((one) => one.kind === "main" && one.toolResults().length === 1, STEP_MS);
+      const id = await inMidTurn(scene);
       await scene.pi.kill();
       await assertNoneLeft(scene.lab.mark, 30_000);
       await scene.reopen();
       scene.model.script("main", [bash(MEND), text("Done.")]);
       await scene.must(`recover ${id}`);
-      await completes(scene, id);
-      expect(goals(scene, "Mend the sum") === 1, "the goal was given more than once");
-      return id;
+      await completesInOneSession(scene, id);
     },
   },
   {
@@ -188,9 +187,7 @@ export const TASKS: readonly ScriptedTask[] = [
     kind: "recovery",
     requests: 5,
     async run(scene) {
-      scene.model.script("main", [bash("ls"), hang()]);
-      const id = await scene.start(`Mend the sum --mode auto ${VERIFY}`);
-      await scene.model.waitForRequest((one) => one.kind === "main" && one.toolResults().length === 1, STEP_MS);
+      const id = await inMidTurn(scene);
       const spawned = (await scene.events(id)).find((event) => event.type === "worker.spawned");
       const leader = (spawned?.data as { containment?: { leader?: { pid: number; startTicks: string } } } | undefined)
         ?.containment?.leader;
@@ -199,9 +196,7 @@ export const TASKS: readonly ScriptedTask[] = [
       process.kill(leader.pid, "SIGKILL");
       const status = await scene.reaches(id, "failed", "human_required", "completed");
       if (status.state !== "completed") await scene.must(`recover ${id}`);
-      await completes(scene, id);
-      expect(goals(scene, "Mend the sum") === 1, "the goal was given more than once");
-      return id;
+      await completesInOneSession(scene, id);
     },
   },
   {
@@ -210,9 +205,7 @@ export const TASKS: readonly ScriptedTask[] = [
     requests: 5,
     async run(scene) {
       scene.model.script("main", [apiError(529, { retryAfter: 1 }), bash(MEND), text("Done.")]);
-      const id = await scene.start(`Mend the sum --mode auto ${VERIFY}`);
-      await completes(scene, id);
-      return id;
+      await completes(scene, await mend(scene, "auto"));
     },
   },
   {
@@ -221,14 +214,11 @@ export const TASKS: readonly ScriptedTask[] = [
     requests: 3,
     async run(scene) {
       scene.model.script("main", [text("First."), bash(MEND), text("Done.")]);
-      const id = await scene.start(`Mend the sum --mode manual ${VERIFY}`);
+      const id = await mend(scene, "manual");
       await scene.waitsFor(id, "result");
       await scene.must(`pause ${id}`);
       await scene.must(`resume ${id}`);
-      await scene.waitsFor(id, "result");
-      await scene.must(`verify ${id}`);
-      await completes(scene, id);
-      return id;
+      await isVerified(scene, id);
     },
   },
   {
@@ -244,7 +234,6 @@ export const TASKS: readonly ScriptedTask[] = [
       await scene.reopen();
       await scene.must(`approve ${await scene.request()}`);
       await completes(scene, id);
-      return id;
     },
   },
   {
@@ -252,9 +241,7 @@ export const TASKS: readonly ScriptedTask[] = [
     kind: "recovery",
     requests: 70,
     async run(scene, { takeovers }) {
-      scene.model.script("main", [bash("ls"), hang()]);
-      const id = await scene.start(`Mend the sum --mode auto ${VERIFY}`);
-      await scene.model.waitForRequest((one) => one.kind === "main" && one.toolResults().length === 1, STEP_MS);
+      const id = await inMidTurn(scene);
       const session = new Set<string>();
       for (let round = 1; round <= takeovers; round += 1) {
         const taken = await untilItCan(scene, `takeover ${id}`);
@@ -268,10 +255,8 @@ export const TASKS: readonly ScriptedTask[] = [
         await scene.must(`handback ${id} round ${round}`);
         if (!last) await scene.model.waitForRequest((one) => one.kind === "main" && one.index >= seen, STEP_MS);
       }
-      await completes(scene, id);
+      await completesInOneSession(scene, id);
       expect(session.size === 1 && !session.has("none"), `sessions: ${[...session].join(", ")}`);
-      expect(goals(scene, "Mend the sum") === 1, "the goal was given more than once");
-      return id;
     },
   },
 ];

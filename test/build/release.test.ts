@@ -29,7 +29,11 @@ describe("the target of a release", () => {
     git("add", "-A");
     git("-c", "user.name=a", "-c", "user.email=a@example.invalid", "commit", "-q", "-m", message);
   };
-  const repository = { type: "git", url: "git+https://git.example.invalid/owner/name.git" };
+  const home = {
+    repository: { type: "git", url: "git+https://git.example.invalid/owner/name.git" },
+    bugs: { url: "https://git.example.invalid/owner/name/issues" },
+    homepage: "https://git.example.invalid/owner/name#readme",
+  };
 
   before(() => {
     repo = join(folder, "repo");
@@ -37,18 +41,22 @@ describe("the target of a release", () => {
     git("init", "-q", "-b", "main");
     commit({ version: "0.9.0" }, "no repository yet");
     git("tag", "v0.9.0");
-    commit({ version: "1.0.0", repository }, "one");
+    commit({ version: "0.9.1", repository: home.repository }, "half of it");
+    git("tag", "v0.9.1");
+    commit({ version: "0.9.2", ...home, repository: "nowhere" }, "no address");
+    git("tag", "v0.9.2");
+    commit({ version: "1.0.0", ...home }, "one");
     git("tag", "v1.0.0");
     git("tag", "v1.0.1");
     git("tag", "1.0.0");
     git("checkout", "-q", "-b", "side");
-    commit({ version: "2.0.0", repository }, "not on main");
+    commit({ version: "2.0.0", ...home }, "not on main");
     git("tag", "v2.0.0");
     git("checkout", "-q", "main");
-    commit({ version: "1.1.0", repository }, "two");
+    commit({ version: "1.1.0", ...home }, "two");
     git("-c", "user.name=a", "-c", "user.email=a@example.invalid", "tag", "-a", "-m", "annotated", "v1.1.0");
     git("branch", "v1.0.0"); // a branch of a tag's name must not be taken for it
-    commit({ version: "1.1.1", repository }, "after");
+    commit({ version: "1.1.1", ...home }, "after");
   });
 
   for (const tag of ["v1.0.0", "v1.1.0"]) {
@@ -69,7 +77,9 @@ describe("the target of a release", () => {
     ["v1.0.1", "owner/name", /package\.json of v1\.0\.1 says 1\.0\.0/],
     ["v2.0.0", "owner/name", /not on main/],
     ["v1.0.0", "fork/name", /provenance/],
-    ["v0.9.0", "owner/name", /nowhere/],
+    ["v0.9.0", "owner/name", /has no repository, bugs, homepage, .* npm pkg set .*owner\/name\.git/],
+    ["v0.9.1", "owner/name", /has no bugs, homepage/],
+    ["v0.9.2", "owner/name", /no owner\/name address/],
   ];
   for (const [tag, name, said] of refused) {
     test(`"${tag}" of ${name} is refused: ${said.source}`, () => {

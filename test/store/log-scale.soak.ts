@@ -1,50 +1,20 @@
 /** The event log at size: what opening, verifying and appending cost, in numbers and as bounds. */
 import assert from "node:assert/strict";
-import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { encodeLines, FIRST_PREV, sha256 } from "../../src/store/event-line.ts";
+import { generateLog, MIB, readBare, timeOf } from "../../scripts/bench/log-file.ts";
+import { median } from "../../scripts/bench/measure.ts";
 import { readEvents, tailOfLog, verifyLog } from "../../src/store/log-reader.ts";
-import { mustBeOk, newLog, newTaskId, note, openLog, tempFolder } from "./temp-store.ts";
+import { mustBeOk, newLog, newTaskId, openLog, tempFolder } from "./temp-store.ts";
 import { interleave } from "./two-owners.ts";
-
-const MIB = 1024 * 1024;
-
-/** Writes a sound log of about `size` bytes; returns its number of records. */
-function generate(path: string, taskId: string, size: number, dataBytes: number): number {
-  const fd = openSync(path, "wx", 0o600);
-  const inputs = Array.from({ length: 1_000 }, (_, i) => note(`${i} ${"w".repeat(dataBytes)}`));
-  let seq = 0;
-  let prev = FIRST_PREV;
-  for (let written = 0; written < size; ) {
-    const place = { taskId, at: "2026-01-02T03:04:05.000Z", mono: seq, seq, prev };
-    const { lines, hash } = mustBeOk(encodeLines(inputs, place));
-    const bytes = Buffer.from(`${lines.map((line) => line.text).join("\n")}\n`);
-    written += writeSync(fd, bytes);
-    seq += lines.length;
-    prev = hash;
-  }
-  closeSync(fd);
-  return seq;
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function timeOf(work: () => void): number {
-  const started = performance.now();
-  work();
-  return performance.now() - started;
-}
 
 describe("a large log", () => {
   test("of 1 GiB opens as fast as one of 1 MiB, shows its end as fast, and finds a record in the middle at once", async (t) => {
     const folder = tempFolder(t);
     const taskId = newTaskId();
     const [small, large] = [join(folder, "small.jsonl"), join(folder, "large.jsonl")];
-    generate(small, taskId, MIB, 2_000);
-    const records = generate(large, taskId, 1024 * MIB, 2_000);
+    generateLog(small, taskId, MIB, 2_000);
+    const records = generateLog(large, taskId, 1024 * MIB, 2_000);
 
     const opening = (path: string) => () => openLog(path, { taskId }).log.closeNow();
     // In turns, so that a busy machine slows both.
@@ -72,12 +42,12 @@ describe("a large log", () => {
     const folder = tempFolder(t);
     const taskId = newTaskId();
     const path = join(folder, "events.jsonl");
-    const records = generate(path, taskId, 128 * MIB, 300);
-    bare(path);
+    const records = generateLog(path, taskId, 128 * MIB, 300);
+    readBare(path);
     const [bareTimes, verifyTimes]: [number[], number[]] = [[], []];
     for (let round = 0; round < 7; round += 1) {
       const started = performance.now();
-      const lines = bare(path);
+      const lines = readBare(path);
       const between = performance.now();
       const verified = mustBeOk(await verifyLog(path, taskId));
       verifyTimes.push(performance.now() - between);
@@ -91,31 +61,6 @@ describe("a large log", () => {
     assert.ok(process.memoryUsage().rss < 600 * MIB);
   });
 });
-
-/** The least that a check can do: read, split, hash and parse. */
-function bare(path: string): number {
-  const fd = openSync(path, "r");
-  const buffer = Buffer.allocUnsafe(MIB);
-  let held = 0;
-  let lines = 0;
-  for (;;) {
-    const count = readSync(fd, buffer, held, buffer.length - held, null);
-    if (count === 0) break;
-    const filled = held + count;
-    let used = 0;
-    for (let feed = buffer.indexOf(10); feed >= 0 && feed < filled; feed = buffer.indexOf(10, used)) {
-      const line = buffer.subarray(used, feed);
-      sha256(line);
-      JSON.parse(line.toString("utf8"));
-      lines += 1;
-      used = feed + 1;
-    }
-    buffer.copyWithin(0, used, filled);
-    held = filled - used;
-  }
-  closeSync(fd);
-  return lines;
-}
 
 describe("appending", () => {
   test("costs microseconds written, one flush synced, and little more in a group of a hundred", async (t) => {
