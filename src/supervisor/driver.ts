@@ -5,39 +5,38 @@
 import type { PolicyContext } from "../core/contracts/policy.ts";
 import type { Redactor } from "../core/contracts/redaction.ts";
 import type { WorkerAdapter } from "../core/contracts/worker.ts";
-import type { EventDraft, EventMap, EventType, StoredEvent, TaskEvent } from "../core/events.ts";
-import { foldOne } from "../core/fold.ts";
+import type { EventDraft, EventType, StoredEvent, TaskEvent } from "../core/events.ts";
 import { violations } from "../core/invariants.ts";
-import { deadlines } from "../core/machine/deadlines.ts";
 import { deferralPlan } from "../core/machine/deferral.ts";
 import type { Effect } from "../core/machine/effects.ts";
 import { isTerminal, stateName } from "../core/machine/project.ts";
-import { initialState, type TaskState } from "../core/machine/state.ts";
+import type { TaskState } from "../core/machine/state.ts";
 import { step } from "../core/machine/step.ts";
-import { assertNever, type Result } from "../core/result.ts";
+import type { Result } from "../core/result.ts";
 import { durableWrite } from "../platform/durable-write.ts";
-import { isAlive } from "../platform/process/index.ts";
 import type { CwdLock } from "../store/cwd-lock.ts";
 import type { OwnedTask } from "../store/task-store.ts";
 import { resumeCommand, resumeLaunch } from "./acts/resume-command.ts";
 import type { TaskUpdate } from "./api.ts";
 import type { AutomationSwitch } from "./automation-switch.ts";
-import { dayEvents, spentBetween } from "./day-budget.ts";
-import { type DayLedger, dayOf } from "./day-ledger.ts";
+import { spentBetween } from "./day-budget.ts";
+import type { DayLedger } from "./day-ledger.ts";
 import { createDecider, type Decider } from "./decider.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import type { DriverPort, Recorded } from "./effect-port.ts";
 import { faultOf, faultReport, faultReportPath, harmless, verifierFailed } from "./fault.ts";
 import { createGateKeeper, type GateKeeper } from "./gate-keeper.ts";
+import { Onlookers } from "./onlookers.ts";
+import { OutsideLook } from "./outside-look.ts";
+import { perform } from "./perform.ts";
 import { policyContext } from "./policy-context.ts";
 import { diskFacts } from "./policy-facts.ts";
 import { RawPayloads } from "./raw.ts";
-import { review } from "./run-review.ts";
-import { askSignOff, confirmTree, verify } from "./run-verification.ts";
-import { endWorker, sendPrompt, spawnWorker, sweep, teardown } from "./run-worker.ts";
+import { endWorker } from "./run-worker.ts";
+import { shownUpdate } from "./shown-update.ts";
 import { Snapshot } from "./snapshot.ts";
-import { LOOK_FOR_STOP_MS, takeStopRequest } from "./stop-request.ts";
 import { CLOSED_GATE, type MoveGate, type TaskStop } from "./task-stop.ts";
+import { TaskTimer } from "./task-timer.ts";
 import { TextArtifacts } from "./text-artifacts.ts";
 import { viewOf } from "./view.ts";
 import { writeEvidence } from "./write-evidence.ts";
@@ -104,30 +103,25 @@ export class Driver implements DriverPort {
   estop: MoveGate;
   #taskStop: TaskStop | null;
   readonly #cwdLock: CwdLock | null;
-  readonly #automation: AutomationSwitch;
+  readonly #outside: OutsideLook;
   readonly #days: DayLedger;
-  readonly #daysTold: Set<string>;
-  /** This process has claimed the task on its log: only then may it record what it sees by itself. */
-  #claimed = false;
   readonly #gate: GateKeeper;
   readonly #snapshot: Snapshot;
   /** Aborted by a stop or a pause; a new one when the task goes on. */
   #stop = new AbortController();
   #logFault: string | null = null;
-  #cancelLook: () => void = () => undefined;
   readonly #onUpdate: DriverOptions["onUpdate"];
   readonly #onLeaving: DriverOptions["onLeaving"];
   readonly #onReleased: DriverOptions["onReleased"];
   /** Events that came while another one was being stepped. */
   #waiting: EventDraft[] = [];
   #stepping = false;
-  #timer: { due: number; cancel: () => void } | null = null;
+  readonly #timer: TaskTimer;
   /** Effects under way. */
   readonly #effects = new Set<Promise<void>>();
   /** Set once the driver lets go of its task; settles when the locks are free. */
   #letGo: Promise<void> | null = null;
-  #watchers = new Set<() => void>();
-  readonly #listeners = new Set<(event: StoredEvent) => void>();
+  readonly #onlookers = new Onlookers(() => this.state);
   #markReleased: () => void = () => undefined;
   /** Resolves when the locks are free. */
   readonly released: Promise<void> = new Promise((resolve) => {
@@ -141,9 +135,7 @@ export class Driver implements DriverPort {
     this.artifacts = new TextArtifacts(options.task.paths.artifacts);
     this.state = options.state;
     this.#cwdLock = options.cwdLock;
-    this.#automation = options.automation;
     this.#days = options.days.ledger;
-    this.#daysTold = options.days.told;
     this.#onUpdate = options.onUpdate;
     this.#onLeaving = options.onLeaving;
     this.#onReleased = options.onReleased;
@@ -161,8 +153,8 @@ export class Driver implements DriverPort {
     this.#gate = createGateKeeper(this, this.policy, facts);
     this.#snapshot = new Snapshot(this);
     this.decider = createDecider(this);
-    takeStopRequest(this.task.paths); // meant for an owner before us
-    this.#lookForStop();
+    this.#timer = new TaskTimer(this, () => this.#settle());
+    this.#outside = new OutsideLook(this, options.automation, options.days);
     this.#taskStop?.bind(this);
   }
 
@@ -232,27 +224,11 @@ export class Driver implements DriverPort {
 
   /** Tells of each event after it was stepped. Returns how to stop listening. */
   listen(listener: (event: StoredEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#onlookers.listen(listener);
   }
 
-  /** Resolves when `test` holds; checked after every event. Never rejects; the caller brings its own deadline. */
   until(test: (state: TaskState) => boolean, signal: AbortSignal): Promise<boolean> {
-    if (test(this.state)) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const done = (result: boolean): void => {
-        this.#watchers.delete(look);
-        signal.removeEventListener("abort", give);
-        resolve(result);
-      };
-      const look = (): void => {
-        if (test(this.state)) done(true);
-      };
-      const give = (): void => done(false);
-      this.#watchers.add(look);
-      signal.addEventListener("abort", give, { once: true });
-      if (signal.aborted) give();
-    });
+    return this.#onlookers.until(test, signal);
   }
 
   /** Makes what waits for a person durable, and gives Claude a moment to confirm it. */
@@ -281,36 +257,6 @@ export class Driver implements DriverPort {
     await this.release("quit");
   }
 
-  #lookForStop(): void {
-    this.#cancelLook = this.deps.clock.setTimer(
-      LOOK_FOR_STOP_MS,
-      () => {
-        const asked = takeStopRequest(this.task.paths);
-        if (asked) {
-          const reason = this.redactor.text(asked.reason);
-          this.record({ type: "stop.requested", data: { by: "person", kind: asked.kind, reason, end: "stopped" } });
-        }
-        if (this.#letGo) return;
-        const seen = this.#outside();
-        if (seen.length > 0) this.record(...seen);
-        this.#lookForStop();
-      },
-      { background: true },
-    );
-  }
-
-  /** What the person's file says now, before anything that an automatic move may follow from: the switch, the day's limits. */
-  #outside(): EventDraft[] {
-    const { spec, stop, ended, automation } = this.state;
-    if (!this.#claimed || spec?.mode !== "auto" || stop.kind !== "none" || ended.kind !== "no") return [];
-    const { to, why, perDay } = this.#automation.look();
-    const switched: EventDraft[] =
-      to === automation.kind ? [] : [{ type: "automation.changed", data: { to, why: this.redactor.text(why) } }];
-    if (perDay.usd === undefined && perDay.decisions === undefined) return switched;
-    const day = dayOf(this.deps.clock.now());
-    return [...switched, ...dayEvents(this.state, this.#days.today(), perDay, this.#daysTold, day)];
-  }
-
   async #effectsOver(): Promise<void> {
     while (this.#effects.size > 0) await Promise.allSettled([...this.#effects]);
   }
@@ -328,10 +274,9 @@ export class Driver implements DriverPort {
   }
 
   async #close(): Promise<void> {
-    this.#cancelLook();
+    this.#outside.close();
     this.decider.dispose();
-    this.#timer?.cancel();
-    this.#timer = null;
+    this.#timer.cancel();
     if (this.#taskStop) await this.#onLeaving(this.#taskStop, this.#endOfTask());
     await this.#snapshot.close();
     await this.task.log.close();
@@ -362,7 +307,7 @@ export class Driver implements DriverPort {
   }
 
   #append(draft: EventDraft): Recorded {
-    if (!MOVES_NOTHING.has(draft.type)) for (const seen of this.#outside()) this.#append(seen);
+    if (!MOVES_NOTHING.has(draft.type)) for (const seen of this.#outside.seen()) this.#append(seen);
     const { worker } = this.state;
     const workerId = "workerId" in worker && worker.workerId !== "" ? { workerId: worker.workerId } : {};
     const key = "promptId" in draft.data ? { idempotencyKey: String(draft.data.promptId) } : {};
@@ -398,7 +343,7 @@ export class Driver implements DriverPort {
 
   #apply(event: StoredEvent, written: boolean): void {
     const before = this.state;
-    if (event.type === "owner.claimed") this.#claimed = true;
+    if (event.type === "owner.claimed") this.#outside.claimed = true;
     this.#stepping = true;
     const stepped = step(before, event as TaskEvent);
     const broken = violations(before, event as TaskEvent, stepped);
@@ -421,8 +366,7 @@ export class Driver implements DriverPort {
     const spent = spentBetween(before, state);
     if (spent.usd > 0 || spent.decisions > 0) this.#days.add(state.taskId, spent);
     this.#onUpdate({ taskId: this.state.taskId, event, before, after: state });
-    for (const look of [...this.#watchers]) look();
-    for (const tell of [...this.#listeners]) tell(event);
+    this.#onlookers.tell(event);
   }
 
   #run(effect: Exclude<Effect, { kind: "record" }>, written: boolean): void {
@@ -435,7 +379,7 @@ export class Driver implements DriverPort {
       this.#gate.reply(effect.callId, effect.toolUseId, effect.requestId, reply);
       return;
     }
-    this.#track(effect.kind, this.#perform(effect));
+    this.#track(effect.kind, perform(this, this.#gate, effect));
   }
 
   #track(what: string, work: Promise<void>): void {
@@ -446,33 +390,6 @@ export class Driver implements DriverPort {
         this.#settle();
       });
     this.#effects.add(done);
-  }
-
-  #perform(effect: Exclude<Effect, { kind: "record" | "reply" }>): Promise<void> {
-    switch (effect.kind) {
-      case "spawn":
-        return spawnWorker(this, this.#gate, effect);
-      case "send":
-        return sendPrompt(this, effect);
-      case "decide":
-        return this.decider.decide(effect);
-      case "verify":
-        return verify(this, effect);
-      case "review":
-        return review(this);
-      case "ask-sign-off":
-        return askSignOff(this);
-      case "confirm-tree":
-        return confirmTree(this, effect);
-      case "end-worker":
-        return endWorker(this, effect);
-      case "sweep":
-        return sweep(this);
-      case "teardown":
-        return teardown(this, effect);
-      default:
-        return assertNever(effect, "effect");
-    }
   }
 
   /** With the automation switched off by a fault its report is written beside the log, before anybody is told. */
@@ -507,79 +424,11 @@ export class Driver implements DriverPort {
   /** After events and effects: re-arm the timer, and let go of a task that is over. */
   #settle(): void {
     if (this.#letGo || this.#stepping) return;
-    this.#arm();
+    this.#timer.arm();
     if (this.state.owner.kind !== "held") return;
     this.#taskStop?.begin();
     const over = this.state.ended.kind !== "no" || this.state.stop.kind === "proven";
     const gone = this.worker === null && this.state.resources.length === 0;
     if (over && gone && this.#effects.size === 0) void this.release("ended");
   }
-
-  #arm(): void {
-    const own = deadlines(this.state).filter((deadline) => deadline.by === "supervisor");
-    const due = Math.min(...own.map((deadline) => deadline.due));
-    if (!Number.isFinite(due)) {
-      this.#timer?.cancel();
-      this.#timer = null;
-      return;
-    }
-    if (this.#timer && this.#timer.due <= due) return;
-    this.#timer?.cancel();
-    const wait = Math.max(0, due - this.deps.clock.mono());
-    this.#timer = { due, cancel: this.deps.clock.setTimer(wait, () => this.#fire(), { background: true }) };
-  }
-
-  /** The silence of a worker that is gone, although its adapter has not noticed. */
-  #contradiction(): EventDraft | null {
-    const { worker } = this.state;
-    if (worker.kind !== "live" || isAlive(worker.containment.leader)) return null;
-    const { pid } = worker.containment.leader;
-    const detail = `Process ${pid} is gone from the process table, but its end was never reported.`;
-    return { type: "gate.incident", data: { fault: "watchdog-contradiction", detail } };
-  }
-
-  #fire(): void {
-    this.#timer = null;
-    /* A stop that stands comes before whatever the clock would begin. */
-    if (this.estop !== CLOSED_GATE) this.estop.held();
-    const now = this.deps.clock.mono();
-    const reached = deadlines(this.state).filter((deadline) => deadline.by === "supervisor" && deadline.due <= now);
-    const contradiction = reached.some((deadline) => deadline.name === "quiet") ? this.#contradiction() : null;
-    if (contradiction) this.record(contradiction);
-    else for (const deadline of reached) this.record({ type: "timer.fired", data: { name: deadline.name } });
-    this.#settle();
-  }
-}
-
-/** A notice that only listeners see: it is in no log. */
-export function shownUpdate(taskId: string, data: EventMap["notice"], state = initialState(taskId)): TaskUpdate {
-  const event: StoredEvent = {
-    v: 1,
-    seq: 0,
-    taskId: "",
-    workerId: null,
-    at: "",
-    mono: 0,
-    type: "notice",
-    data,
-    prev: "",
-  };
-  return { taskId, event, before: state, after: state };
-}
-
-/** Whether the driver's task stands where nothing happens without an act from outside. */
-export function isSettled(state: TaskState): boolean {
-  const name = stateName(state);
-  return (
-    name === "completed" ||
-    name === "failed" ||
-    name === "stopped" ||
-    name === "failed_to_stop" ||
-    name === "human_required"
-  );
-}
-
-/** The state after these stored events, from a given one on. */
-export function advance(state: TaskState, events: readonly StoredEvent[]): TaskState {
-  return events.reduce(foldOne, state);
 }

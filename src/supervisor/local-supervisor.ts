@@ -13,12 +13,12 @@ import { handBackTask, takeOverTask } from "./acts/takeover.ts";
 import { verifyTask } from "./acts/verify.ts";
 import type { StartAnswer, StartInput, Supervisor, TaskRow, TaskUpdate, TaskView } from "./api.ts";
 import type { SupervisorDeps } from "./deps.ts";
-import { advance, isSettled } from "./driver.ts";
 import { followLog } from "./follow.ts";
 import { checkPolicy, showPolicy } from "./policy-view.ts";
 import { Scope } from "./scope.ts";
 import { STATE_SHAPE, stateHash } from "./snapshot.ts";
 import { startTask } from "./start.ts";
+import { advance, isSettled } from "./state-of-log.ts";
 import {
   foldLog,
   type ListedRow,

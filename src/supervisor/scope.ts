@@ -12,10 +12,11 @@ import { type AutomationSwitch, automationSwitch } from "./automation-switch.ts"
 import { configOf, webhookSecrets } from "./config.ts";
 import { createDayLedger, type DayLedger } from "./day-ledger.ts";
 import type { SupervisorDeps } from "./deps.ts";
-import { Driver, shownUpdate } from "./driver.ts";
+import { Driver } from "./driver.ts";
 import { guardedRedactor } from "./guarded-redactor.ts";
 import { createNotices, type NoticeOutcome, type Notices } from "./notices.ts";
 import { ORPHAN_GRACE_MS } from "./run-worker.ts";
+import { shownUpdate } from "./shown-update.ts";
 import { ownerIdentity } from "./start.ts";
 import { StopRoom } from "./stop-room.ts";
 import { foldLog, presentSnapshot, readSnapshot, viewOfStored } from "./stored-task.ts";

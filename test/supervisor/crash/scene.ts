@@ -11,7 +11,6 @@ import { until } from "../../support/until.ts";
 
 export const GOAL = "Mend the thing";
 export const MESSAGE = "Mind the gap, too.";
-export const NUDGE = "Go on without it.";
 
 /** What the scripted Claude asks for, in order, once a session. */
 export const WORK = [
@@ -122,11 +121,12 @@ async function answer(scene: Scene, supervisor: Supervisor, request: TaskView["r
   else if (!["already-answered", "no-request"].includes(approved.reason)) throw new Error(JSON.stringify(approved));
 }
 
-/** The person reads why automation stands still, and has it go on. */
+/** The person reads why automation stands still, and has it go on; what they say then they say once. */
 async function nudge(scene: Scene, supervisor: Supervisor, view: TaskView): Promise<void> {
   note(scene, { said: "told", reason: view.reason ?? "", why: view.why ?? "" });
   if (scene.transport === "process-pipe") return verify(supervisor, view.taskId);
-  const sent = await supervisor.send(view.taskId, NUDGE);
+  const times = readDiary(scene).filter((entry) => entry.said === "told").length;
+  const sent = await supervisor.send(view.taskId, `Go on without it (${times}).`);
   if (!sent.ok) throw new Error(JSON.stringify(sent));
 }
 
