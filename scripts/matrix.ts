@@ -7,21 +7,13 @@
  * each leg.
  */
 import { execFileSync, spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../test/support/cache.ts";
 import { isNewEnough } from "../test/support/node22.ts";
+import { fetchNode, fetchPackage } from "./install/fetch-package.ts";
 import { type Leg, pageOf, type Step } from "./matrix/page.ts";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -137,31 +129,13 @@ function run(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Prom
 
 /** A folder for PATH with that Node and that npm. */
 function toolchain(node: string, npm: string, bin: string): string {
-  const nodePackage = fetchPackage(`node-${process.platform}-${process.arch}@${node}`);
+  const program = fetchNode(node);
   const npmPackage = fetchPackage(`npm@${npm}`);
   mkdirSync(bin, { recursive: true });
-  symlinkSync(join(nodePackage, "bin", "node"), join(bin, "node"));
+  symlinkSync(program, join(bin, "node"));
   for (const name of ["npm", "npx"]) {
     const cli = join(npmPackage, "bin", `${name}-cli.js`);
     writeFileSync(join(bin, name), `#!/bin/sh\nexec "${join(bin, "node")}" "${cli}" "$@"\n`, { mode: 0o755 });
   }
   return bin;
-}
-
-/** The folder of a package, fetched once: `name@version`. */
-function fetchPackage(spec: string): string {
-  const target = join(cacheFolder(), "matrix", spec);
-  if (!existsSync(target)) {
-    const work = mkdtempSync(join(cacheFolder(), "matrix-fetch-"));
-    writeFileSync(join(work, "package.json"), '{"private":true}\n');
-    execFileSync(
-      "npm",
-      ["install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--silent", spec],
-      { cwd: work },
-    );
-    mkdirSync(dirname(target), { recursive: true });
-    renameSync(join(work, "node_modules", spec.slice(0, spec.lastIndexOf("@"))), target);
-    rmSync(work, { recursive: true, force: true });
-  }
-  return target;
 }

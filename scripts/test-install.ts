@@ -5,6 +5,7 @@
  * loopback; git and folder ask npm's own, cache first, because a lock file wants npm's own archives.
  */
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, relative } from "node:path";
@@ -13,8 +14,10 @@ import { claudeBinary } from "../test/support/claude.ts";
 import { cliOf, nodeFor, PACKAGE_ROOT, PI_LINES, type PiLine, skipReason } from "../test/support/pi-setup.ts";
 import { createLab, type Lab } from "../test/support/workspace.ts";
 import { buildRelease } from "./build.ts";
+import { fetchNode } from "./install/fetch-package.ts";
 import { firstTask } from "./install/newcomer.ts";
 import { type Registry, startRegistry } from "./install/registry.ts";
+import { stopUnbuilt } from "./install/stop-unbuilt.ts";
 
 const run = promisify(execFile);
 const WAYS = ["npm", "git", "folder"] as const;
@@ -23,6 +26,7 @@ type Way = (typeof WAYS)[number];
 /** A host that does not exist; git is told where it leads. */
 const GIT_HOST = "git.example.invalid";
 const INSTALL_MS = 300_000;
+const OLDEST_NODE = "20.17.0";
 
 interface Ready {
   readme: string;
@@ -41,7 +45,8 @@ try {
   const registry = await startRegistry(await readFile(archive), PACKAGE_ROOT);
   try {
     const ready = { archive, registry, readme: await readFile(join(PACKAGE_ROOT, "README.md"), "utf8") };
-    await leg("npm install, clean HOME", (lab) => plainInstall(lab, ready));
+    await leg("npm install, clean HOME", (lab) => plainInstall(lab, ready, process.execPath));
+    await onOldestNode(ready);
     for (const line of lines) {
       const unable = await skipReason(line);
       for (const way of ways) {
@@ -93,24 +98,59 @@ async function npmOfThisMachine(): Promise<Record<string, string>> {
   return { registry: await get("registry"), cache: await get("cache"), "prefer-offline": "true" };
 }
 
-/** As a program that depends on it would: no development packages, no peers; then the command beside it. */
-async function plainInstall(lab: Lab, { archive, registry }: Ready): Promise<string> {
+/** The oldest Node that is supported. Without a registry it is left out, with the reason; in CI that is a failure. */
+async function onOldestNode(ready: Ready): Promise<void> {
+  const name = `npm install, Node ${OLDEST_NODE}`;
+  let node: string;
+  try {
+    node = fetchNode(OLDEST_NODE);
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    if (process.env["CI"]) failed += 1;
+    console.log(`${process.env["CI"] ? "FAIL " : "skip "} ${name}: no Node ${OLDEST_NODE} from npm: ${why}`);
+    return;
+  }
+  await leg(name, (lab) => plainInstall(lab, ready, node));
+}
+
+/** As a program that depends on it would: no development packages, no peers; then the command beside it, under `node`. */
+async function plainInstall(lab: Lab, { archive, registry }: Ready, node: string): Promise<string> {
   const app = join(lab.root, "app");
   await mkdir(app);
-  const env = lab.env;
+  const env = { ...lab.env, PATH: [dirname(node), lab.env.PATH].join(delimiter) };
   await configureNpm(lab, { registry: registry.url });
   await run("npm", ["init", "-y"], { cwd: app, env });
   await run("npm", ["install", "--omit=dev", "--legacy-peer-deps", archive], { cwd: app, env, timeout: INSTALL_MS });
   const { stdout: tree } = await run("npm", ["ls", "--all", "--parseable"], { cwd: app, env });
   const packages = tree.trim().split("\n").length - 1;
+  const peer = ["typebox", "@mariozechner", "@earendil-works"].find((one) =>
+    existsSync(join(app, "node_modules", one)),
+  );
+  if (peer !== undefined) throw new Error(`${peer} was installed, which only Pi brings`);
   const bin = join(app, "node_modules", ".bin", "pi-claude-supervisor-control");
-  const { stdout } = await run(bin, ["--all", "status", "--json"], {
-    cwd: lab.home,
-    env: { ...lab.env, PI_CLAUDE_SUPERVISOR_STATE_DIR: lab.stateDir },
-  });
-  const { ok, inForce } = JSON.parse(stdout) as { ok?: boolean; inForce?: boolean };
-  if (ok !== true || inForce !== false) throw new Error(`the control command says ${stdout}`);
-  return `${packages} packages; the control command answers`;
+  const control = async (...argv: string[]): Promise<{ code: number; json: Record<string, unknown> }> => {
+    const options = { cwd: lab.home, env: { ...env, PI_CLAUDE_SUPERVISOR_STATE_DIR: lab.stateDir } };
+    const ended = await run(bin, [...argv, "--json"], options).then(
+      ({ stdout }) => ({ code: 0, stdout }),
+      (error: { code?: unknown; stdout?: unknown }) => ({ code: Number(error.code), stdout: String(error.stdout) }),
+    );
+    return { code: ended.code, json: JSON.parse(ended.stdout) as Record<string, unknown> };
+  };
+  const must = (what: string, said: object, isSo: boolean): void => {
+    if (!isSo) throw new Error(`the control command's ${what} says ${JSON.stringify(said)}`);
+  };
+  const before = await control("--all", "status");
+  must("status", before, before.code === 0 && before.json["inForce"] === false);
+  const drill = await control("drill");
+  must("drill", drill, drill.code === 0 && typeof drill.json["toVerifiedMs"] === "number");
+  const stop = await control("--all", "stop", "--reason", "x");
+  must("stop", stop, stop.code === 0 && stop.json["durable"] === "full");
+  const resumed = await control("--all", "resume", "--epoch", String(stop.json["epoch"]), "--reason", "x");
+  must("resume without a terminal", resumed, resumed.code === 2);
+  const after = await control("--all", "status");
+  must("status", after, after.code === 0 && after.json["inForce"] === true);
+  const version = (await run(node, ["--version"])).stdout.trim();
+  return `${packages} packages, Node ${version}; the control command answers, drills (${drill.json["toVerifiedMs"]} ms) and stops`;
 }
 
 async function piInstall(lab: Lab, line: PiLine, way: Way, ready: Ready): Promise<string> {
@@ -137,7 +177,14 @@ async function piInstall(lab: Lab, line: PiLine, way: Way, ready: Ready): Promis
     command,
     env: { PATH: path, PI_CLAUDE_SUPERVISOR_CLAUDE: undefined },
   });
-  return `${source.replaceAll(lab.root, "…")}: ${done}`;
+  if (way === "npm") return `${source}: ${done}`;
+  const unbuilt = await stopUnbuilt({
+    lab,
+    line,
+    home: lab.home,
+    env: { PATH: path, PI_CLAUDE_SUPERVISOR_CLAUDE: undefined },
+  });
+  return `${source.replaceAll(lab.root, "…")}: ${done}; ${unbuilt}`;
 }
 
 /** Packages below a folder that Pi hands to an extension, or that only Pi's own packages need. */

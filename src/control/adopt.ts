@@ -4,9 +4,8 @@
  */
 import type { Result } from "../core/result.ts";
 import { systemClock } from "../platform/clock.ts";
-import { type FileDeps, readSnapshot, underLock, writeFloor, writeRecord } from "./files.ts";
+import { type FileDeps, floorOf, readSnapshot, underLock, writeFloor, writeRecord } from "./files.ts";
 import type { ControlFolder } from "./folder.ts";
-import { emptyFloor } from "./latch.ts";
 import type { Actor } from "./record.ts";
 import { ALL, type LatchRequest, requested, setLatch } from "./set-latch.ts";
 import { isStanding } from "./states.ts";
@@ -42,7 +41,7 @@ export async function adoptShared(
     if (!read.ok) return read;
     const { snapshot } = read;
     const epoch = snapshot.highest + 1;
-    const floor = snapshot.floor.state === "read" ? snapshot.floor.value : emptyFloor();
+    const floor = floorOf(snapshot);
     const request: LatchRequest = {
       verb: "stop",
       scope: ALL,

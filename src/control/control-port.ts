@@ -6,6 +6,7 @@ import type { EnrollInput } from "./enroll.ts";
 import type { RecordEvidence } from "./evidence.ts";
 import type { FileDeps } from "./files.ts";
 import type { ControlFolder, ControlFolderOptions } from "./folder.ts";
+import type { LastRequest } from "./last-request.ts";
 import type { StopOrder } from "./orders.ts";
 import type { Actor } from "./record.ts";
 import type { StopReport } from "./request.ts";
@@ -56,6 +57,8 @@ export interface ControlPort {
   /** `/supervise estop resume`, after the person typed epoch and identity in the TUI. */
   resume(input: { scope: string; epoch: number; reason: string; actor: Actor }): Promise<Result<{ resumed: Resumed }>>;
   status(scope: string): Result<{ status: ControlStatus }>;
+  /** What was last asked of an identity, lifted or not. */
+  lastRequest(identity: string): LastRequest | undefined;
   /** The task that has the identity and has not ended in the ordinary way. */
   taskOf(identity: string): string | undefined;
   /** Removes the record of an ended task. Reasons `in-force`, `busy`. */

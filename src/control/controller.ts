@@ -24,6 +24,7 @@ import { type EnrollInput, enroll, estop } from "./enroll.ts";
 import type { FileDeps } from "./files.ts";
 import { type ControlFolder, openControlFolder } from "./folder.ts";
 import { forgetRecord, forgetRecordsOf, taskOfRecord } from "./forget.ts";
+import { type LastRequest, lastRequestOf } from "./last-request.ts";
 import { isFurther, orderOf, type StopOrder } from "./orders.ts";
 import type { Nudge, NudgeReply } from "./protocol.ts";
 import { checkReason } from "./reason.ts";
@@ -204,6 +205,10 @@ class Controller implements ControlPort {
 
   forget(identity: string): Result {
     return forgetRecord(this.folder, identity);
+  }
+
+  lastRequest(identity: string): LastRequest | undefined {
+    return lastRequestOf(this.folder, identity);
   }
 
   taskOf(identity: string): string | undefined {

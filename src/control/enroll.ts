@@ -98,8 +98,10 @@ async function freeOfEarlierOwner(
       `${record.identity} is driven by process ${controller.pid} since ${controller.since}. Use it there, or stop it.`,
     );
   }
-  if (record.resources.length === 0 && record.remaining.length === 0) return { ok: true };
-  const { remaining, steps } = await endResources(record, context, context.clock, graceMs);
+  // What a person runs in the task's session is theirs, unless a stop is in force.
+  const resources = record.resources.filter((resource) => resource.kind !== "session");
+  if (resources.length === 0 && record.remaining.length === 0) return { ok: true };
+  const { remaining, steps } = await endResources({ ...record, resources }, context, context.clock, graceMs);
   if (remaining.length === 0) return { ok: true };
   await changeRecord(context.folder, record.identity, context.files, (now) => ({
     ...now,
@@ -129,7 +131,7 @@ function fresh(input: EnrollInput, previous: ControlRecord | undefined, context:
     bootId: bootId(),
     controller: context.controller,
     ...(context.shared ? { shared: context.shared } : {}),
-    resources: [],
+    resources: previous?.resources.filter(({ kind }) => kind === "session") ?? [],
     cleanup: [],
     remaining: [],
     evidenceStatus: "none",

@@ -8,7 +8,7 @@ import { isLockHeld, type LockHeld, waitForFileLock } from "../platform/file-loc
 import { bootId, identify } from "../platform/process/index.ts";
 import { type Reading, readGuarded } from "./cached-file.ts";
 import { type ControlFolder, floorPath, latchPath, listIdentities, mutexPath, recordPath } from "./folder.ts";
-import { type Floor, type Latch, parseFloor, parseLatch, serialize } from "./latch.ts";
+import { emptyFloor, type Floor, type Latch, parseFloor, parseLatch, serialize } from "./latch.ts";
 import { type ControlRecord, parseRecord, serializeRecord } from "./record.ts";
 import { mayMove } from "./states.ts";
 
@@ -74,6 +74,11 @@ export function readSnapshot(folder: ControlFolder): Result<{ snapshot: Snapshot
     epochs.push(floor.value.epoch, floor.value.latch, ...Object.values(floor.value.standing));
   }
   return { ok: true, snapshot: { latch, floor, records, highest: Math.max(0, ...epochs) } };
+}
+
+/** The floor to write anew; where it can't be read, one that gives out no epoch twice. */
+export function floorOf({ floor, highest }: Snapshot): Floor {
+  return floor.state === "read" ? floor.value : { ...emptyFloor(), epoch: highest };
 }
 
 export function readLatchFile(folder: ControlFolder): Reading<Latch> {

@@ -4,6 +4,7 @@
  */
 import type { ContainmentRecord, ProcessIdentity } from "../core/contracts/worker.ts";
 import { failure, type Result } from "../core/result.ts";
+import { isSessionId } from "../platform/process/index.ts";
 import { type ControlState, isControlState } from "./states.ts";
 import { isEpoch, isObject, parseStrict } from "./strict-json.ts";
 
@@ -24,8 +25,10 @@ export interface Actor {
 /** Something that must be gone before anyone may say "stopped". Registered before it runs. */
 export type SavedResource =
   | { id: string; kind: "tree"; tree: ContainmentRecord; what: string }
-  /** A process outside of a containment, a person's takeover for instance: it and its descendants. */
-  | { id: string; kind: "process"; process: ProcessIdentity; what: string };
+  /** A process outside of a containment: it and its descendants. */
+  | { id: string; kind: "process"; process: ProcessIdentity; what: string }
+  /** Whatever Claude a person runs in this session after a takeover, in whatever terminal, with its descendants. */
+  | { id: string; kind: "session"; session: string; what: string };
 
 export interface Remaining {
   kind: string;
@@ -224,6 +227,10 @@ function readResource(value: unknown): SavedResource | undefined {
   if (kind === "process") {
     const process = readProcess(value["process"]);
     return process && { id, kind, process, what };
+  }
+  if (kind === "session") {
+    const { session } = value;
+    return typeof session === "string" && isSessionId(session) ? { id, kind, session, what } : undefined;
   }
   const tree = kind === "tree" ? readTree(value["tree"]) : undefined;
   return tree && { id, kind: "tree", tree, what };

@@ -25,6 +25,8 @@ export interface RequestDeps extends FileDeps {
    * outside; with `after-call` 120000.
    */
   waitMs?: number;
+  /** Milliseconds for kill and proof of what is ended from outside. Default 3000. */
+  proofMs?: number;
 }
 
 export interface RecordReport {
@@ -231,7 +233,7 @@ export async function settleOrphans(folder: ControlFolder, deps: RequestDeps): P
 /** Kills what is left of a record's resources. What a controller reported as remaining beside processes stays listed. */
 export async function endResources(
   record: ControlRecord,
-  deps: Pick<RequestDeps, "redact">,
+  deps: Pick<RequestDeps, "redact" | "proofMs">,
   clock: Clock,
   graceMs = 0,
 ): Promise<{ remaining: Remaining[]; steps: CleanupStep[] }> {
@@ -239,7 +241,11 @@ export async function endResources(
   const left = await Promise.all(
     record.resources.map(async (resource) => {
       if (stillThere(resource).length === 0) return [];
-      const swept = await sweepResource(resource, { kind: graceMs > 0 ? "graceful" : "now", graceMs });
+      const swept = await sweepResource(resource, {
+        kind: graceMs > 0 ? "graceful" : "now",
+        graceMs,
+        ...(deps.proofMs === undefined ? {} : { proofMs: deps.proofMs }),
+      });
       steps.push({
         resource: resource.id,
         step: "kill from outside",

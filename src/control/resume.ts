@@ -9,6 +9,7 @@ import { syncFolder } from "../platform/durable-write.ts";
 import { fileFailure } from "../platform/errno.ts";
 import {
   type FileDeps,
+  floorOf,
   readSnapshot,
   type Snapshot,
   underLock,
@@ -18,7 +19,7 @@ import {
   writeRecord,
 } from "./files.ts";
 import { type ControlFolder, markerPath, stopAllPath } from "./folder.ts";
-import { clearLatch, emptyFloor } from "./latch.ts";
+import { clearLatch } from "./latch.ts";
 import { type Actor, type ControlRecord, historyWith, MOST_HISTORY, type Remaining } from "./record.ts";
 import { isOfProcesses } from "./request.ts";
 import { ALL, isThere, keepSpare } from "./set-latch.ts";
@@ -91,7 +92,7 @@ function resumeAll(
   const before = snapshot.latch.state === "read" ? snapshot.latch.value : clearLatch(known);
   const history = [...before.history, { at, state: "resumed", epoch: known, reason: request.reason }];
   const { requestId, requestedAt, reason, actor, ...kept } = before;
-  const floor = snapshot.floor.state === "read" ? snapshot.floor.value : emptyFloor();
+  const floor = floorOf(snapshot);
   const standing = { ...floor.standing };
   const notes: string[] = [];
   const done: string[] = [];
@@ -143,7 +144,7 @@ function resumeOne(
   if (!written.ok) return written;
   const removed = removeMarker(markerPath(folder, identity), folder);
   if (!removed.ok) return removed;
-  const floor = snapshot.floor.state === "read" ? snapshot.floor.value : { ...emptyFloor(), epoch: snapshot.highest };
+  const floor = floorOf(snapshot);
   const standing = { ...floor.standing };
   delete standing[identity];
   const lowered = writeFloor(folder, { ...floor, standing }, snapshot.floor, deps);
@@ -171,14 +172,17 @@ function resumedRecord(record: ControlRecord, request: ResumeRequest, at: string
   };
 }
 
+/** What only a person can judge: they were shown it, and type the identity to let it go. */
+const FOR_A_PERSON = ["record", "worktree"];
+
 /**
  * What keeps a resume back: processes that the table shows now, and entries of other kinds. A damaged or untrusted record
- * has nothing that could be verified; a person who looked at it and types the identity may let it go.
+ * has nothing that could be verified, and work that could not be put aside lies untouched in its worktree.
  */
 function remainingOf(record: ControlRecord): Remaining[] {
   if (!isStanding(record)) return [];
   const seen = record.resources.flatMap(stillThere).filter((entry) => entry.kind !== "untrusted");
-  const others = record.remaining.filter((entry) => !isOfProcesses(entry) && entry.kind !== "record");
+  const others = record.remaining.filter((entry) => !isOfProcesses(entry) && !FOR_A_PERSON.includes(entry.kind));
   return [...seen, ...others];
 }
 

@@ -13,6 +13,7 @@ import { bootId } from "../platform/process/index.ts";
 import type { Reading } from "./cached-file.ts";
 import {
   type FileDeps,
+  floorOf,
   readSnapshot,
   type Snapshot,
   underLock,
@@ -22,7 +23,7 @@ import {
   writeRecord,
 } from "./files.ts";
 import { type ControlFolder, markerPath, sparePath, stopAllPath } from "./folder.ts";
-import { clearLatch, emptyFloor, type Floor, type Latch } from "./latch.ts";
+import { clearLatch, type Latch } from "./latch.ts";
 import { type Actor, type ControlRecord, historyWith, MOST_HISTORY, RECORD_SCHEMA } from "./record.ts";
 import { isOrdinaryEnd, isStanding, mayMove } from "./states.ts";
 
@@ -284,10 +285,6 @@ function withoutLock(folder: ControlFolder, request: LatchRequest, why: string):
   // Not given out: it is the one that whoever adopts the empty file will take.
   const epoch = (read.ok ? read.snapshot.highest : 0) + 1;
   return { ok: true, latched: { epoch, durable, affected, alreadyEnded: false, notes: [why] } };
-}
-
-function floorOf(snapshot: Snapshot): Floor {
-  return snapshot.floor.state === "read" ? snapshot.floor.value : { ...emptyFloor(), epoch: snapshot.highest };
 }
 
 function damageNotes(snapshot: Snapshot): string[] {

@@ -11,6 +11,7 @@ import {
   maySignal,
   newMark,
   type ProcessRow,
+  processesInSession,
   signal,
   takeCensus,
 } from "../platform/process/index.ts";
@@ -32,10 +33,14 @@ export interface Swept {
   durationMs: number;
 }
 
+/** Claude restores the terminal and saves its session within 0.1 to 1.5 s after TERM (2.1.268); it is a person's. */
+const SESSION_GRACE_MS = 2000;
+
 /** Never throws for what it finds. Takes at most `graceMs + proofMs` and one census. */
 export async function sweepResource(resource: SavedResource, options: SweepOptions): Promise<Swept> {
   const proofMs = options.proofMs ?? 3000;
   if (resource.kind === "process") return sweepProcess(resource, { ...options, proofMs });
+  if (resource.kind === "session") return sweepSession(resource, proofMs);
   const bad = untrusted(resource.tree);
   if (bad !== undefined) return { resource, proven: false, killed: 0, remaining: [bad], durationMs: 0 };
   const { guardian } = resource.tree;
@@ -53,8 +58,41 @@ export function stillThere(resource: SavedResource): Remaining[] {
     const bad = untrusted(resource.tree);
     return bad === undefined ? listRemaining(resource.tree).map(toRemaining) : [bad];
   }
-  const members = descendants(resource.process);
+  if (resource.kind === "session") {
+    const open = processesInSession(resource.session);
+    return open === undefined ? [unreadable(resource)] : open.flatMap((leader) => left(resource, leader));
+  }
+  return left(resource, resource.process);
+}
+
+function left(resource: SavedResource, leader: ProcessIdentity): Remaining[] {
+  const members = descendants(leader);
   return members === undefined ? [unreadable(resource)] : members.map(rowRemaining);
+}
+
+/** Every Claude in it gets its grace, `now` or not; another that is opened meanwhile is ended too. */
+async function sweepSession(resource: SavedResource & { kind: "session" }, proofMs: number): Promise<Swept> {
+  const began = performance.now();
+  const done = (remaining: Remaining[]): Swept => {
+    const durationMs = Math.round(performance.now() - began);
+    return { resource, proven: remaining.length === 0, killed, remaining, durationMs };
+  };
+  let killed = 0;
+  for (;;) {
+    const open = processesInSession(resource.session);
+    if (open === undefined) return done([unreadable(resource)]);
+    if (open.length === 0) return done([]);
+    const { id, what } = resource;
+    const swept = await Promise.all(
+      open.map((process) =>
+        sweepProcess({ id, kind: "process", process, what }, { kind: "graceful", graceMs: SESSION_GRACE_MS, proofMs }),
+      ),
+    );
+    killed += swept.reduce((sum, one) => sum + one.killed, 0);
+    const remaining = swept.flatMap((one) => one.remaining);
+    if (remaining.length > 0) return done(remaining);
+    if (performance.now() - began > SESSION_GRACE_MS + 2 * proofMs) return done(stillThere(resource));
+  }
 }
 
 /** A record that would have signalled init, a group or ourselves: somebody changed it, and nothing is signalled by it. */

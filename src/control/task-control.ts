@@ -6,6 +6,7 @@ import { type Failure, failure, type Result } from "../core/result.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { FileLock } from "../platform/file-lock.ts";
 import type { StopCheck, StopChecker } from "./check.ts";
+import { noteHalted } from "./digest.ts";
 import { type EvidenceEntry, type RecordEvidence, recordWithPatience } from "./evidence.ts";
 import { changeRecord, type FileDeps } from "./files.ts";
 import type { ControlFolder } from "./folder.ts";
@@ -19,7 +20,7 @@ import {
   type SavedResource,
 } from "./record.ts";
 import { endResources } from "./request.ts";
-import { type Cause, type ControlState, isStanding } from "./states.ts";
+import { type Cause, type ControlState, isOrdinaryEnd, isStanding } from "./states.ts";
 import { stillThere } from "./sweep.ts";
 
 export interface StopResults {
@@ -27,6 +28,8 @@ export interface StopResults {
   cleanup?: readonly { resource: string; step: string; outcome: CleanupStep["outcome"]; detail: string }[];
   /** What the supervisor itself knows to be left, beside the registered resources: a worktree that was not saved, … */
   remaining?: readonly { kind: string; id: string; detail: string }[];
+  /** What the task is about, for the page that all accounts see. */
+  title?: string;
 }
 
 /** What the supervisor holds of one task. */
@@ -161,7 +164,9 @@ export class LiveTask implements TaskControl {
     const remaining = [...swept.remaining, ...others];
     const steps = (results.cleanup ?? []).map((step) => ({ ...step, detail: redact(step.detail), at }));
     let state: ControlState = "running";
+    let isHalt = false;
     const changed = await this.#change((record) => {
+      isHalt = isStanding(record) && record.cause === "shared-folder";
       if (!isStanding(record)) {
         state = record.state;
         return undefined;
@@ -179,7 +184,27 @@ export class LiveTask implements TaskControl {
       };
     });
     this.#tell({ type: remaining.length > 0 ? "failed" : "verified", epoch });
-    return changed.ok ? { ok: true, state } : changed;
+    if (!changed.ok) return changed;
+    if (isHalt) await this.#tellPeople(changed.record, results.title ?? "");
+    return { ok: true, state };
+  }
+
+  /** A run that the person's shared stop halted stands on the account's page of the day. What comes of that is a step. */
+  async #tellPeople(record: ControlRecord, title: string): Promise<void> {
+    const { folder, files, redact } = this.#options;
+    const { shared, epoch, state, cleanup, remaining } = record;
+    if (shared === undefined) return;
+    const stop = { at: record.requestedAt ?? "", by: `user ${shared.person}`, reason: record.reason ?? "" };
+    const left = [
+      ...cleanup.map((step) => `${step.step}: ${step.outcome} (${step.detail})`),
+      ...remaining.map((entry) => `remains: ${entry.kind} ${entry.id} ${entry.identity}`),
+    ];
+    const run = { identity: this.identity, title: redact(title), state, left };
+    const noted = await noteHalted(folder, shared.folder, stop, run, files);
+    const outcome = noted.ok ? ("done" as const) : ("failed" as const);
+    const detail = noted.ok ? noted.path : noted.message;
+    const step: CleanupStep = { resource: this.taskId, step: "page", outcome, detail, at: this.#now() };
+    await this.#change((now) => (now.epoch === epoch ? { ...now, cleanup: [...now.cleanup, step] } : undefined));
   }
 
   async end(cause: "completed" | "ended"): Promise<Result> {
@@ -188,7 +213,8 @@ export class LiveTask implements TaskControl {
       // What runs on is a stop's or a recover's to end; the record keeps it.
       const left = record.resources.filter((resource) => stillThere(resource).length > 0);
       const { controller, ...kept } = record;
-      if (isStanding(record) || left.length > 0) return kept;
+      // A halt by the shared folder stays the reason why it ended.
+      if (isStanding(record) || isOrdinaryEnd(record) || left.length > 0) return kept;
       const history = historyWith(record, at);
       return { ...kept, state: "stopped", desired: "stopped", cause, resources: [], verifiedAt: at, history };
     });

@@ -2,6 +2,7 @@
 import type { DecisionSessionFactory } from "../core/contracts/decision.ts";
 import type { Redactor, RedactorOptions } from "../core/contracts/redaction.ts";
 import type { TransportName, WorkerAdapter, WorkerStartInput } from "../core/contracts/worker.ts";
+import type { AccountLookup } from "../platform/account.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { IdSource } from "../platform/ids.ts";
 import type { StateLayout } from "../store/layout.ts";
@@ -22,6 +23,8 @@ export interface SupervisorDeps {
   host: string;
   /** Salt of the markers that stand for secrets; one for each state folder, so that repeats can be linked. */
   salt: string;
+  /** Where the shared stop is looked for. Default: the account's own home, and the system's shared folder. */
+  sharedStop?: { account: AccountLookup; platformFolder: string };
   /** The logs' system calls. Default: the real ones. */
   logFs?: LogFs;
   /** Pi's SDK, lent by the extension; absent: nobody decides, every question is a person's. */

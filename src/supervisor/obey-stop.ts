@@ -67,6 +67,7 @@ async function pause({ driver, task, order, reason }: Act): Promise<void> {
   const isDown = ({ stop, ended, control, worker, resources }: TaskState): boolean =>
     stop.kind !== "none" ||
     ended.kind !== "no" ||
+    control.kind === "taken-over" ||
     (control.kind === "paused" && resources.length === 0 && (worker.kind === "gone" || worker.kind === "none"));
   if (!(await driver.until(isDown, AbortSignal.timeout(PAUSE_EXIT_MS)))) {
     await driver.worker?.stop({ kind: "now", graceMs: 0 });
@@ -91,6 +92,7 @@ async function report(act: Act): Promise<void> {
       ...aside.cleanup,
     ],
     remaining: [...left, ...aside.remaining],
+    title: state.spec === null ? "" : `${state.spec.cwd}: ${state.spec.goal}`,
   };
   await task.report(order.epoch, results);
 }

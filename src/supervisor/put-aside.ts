@@ -17,9 +17,9 @@ import type { Driver } from "./driver.ts";
 const MAX_BYTES = 64 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 
-type Aside = Required<StopResults>;
+type Aside = Required<Pick<StopResults, "cleanup" | "remaining">>;
 
-/** Never rejects. What could not be put aside stays where it is, and is named. */
+/** Never rejects. What could not be put aside stays where it is, and holds the task until a person has looked at it. */
 export async function putAside(driver: Driver, order: StopOrder): Promise<Aside> {
   const { spec, taskId } = driver.state;
   if (spec === null) return { cleanup: [], remaining: [] };
@@ -30,7 +30,8 @@ export async function putAside(driver: Driver, order: StopOrder): Promise<Aside>
   );
   if (!saved.ok) {
     const detail = `${driver.redactor.text(saved.message)} It stays in ${spec.cwd}, untouched.`;
-    return { cleanup: [{ ...step, outcome: "failed", detail }], remaining: [] };
+    const remaining = [{ kind: "worktree", id: spec.cwd, detail: `not put aside: ${detail}` }];
+    return { cleanup: [{ ...step, outcome: "failed", detail }], remaining };
   }
   const detail = saved.commit === undefined ? saved.why : `${saved.commit} in ${spec.cwd} (${ref})`;
   return { cleanup: [{ ...step, outcome: "done", detail }], remaining: [] };
@@ -55,6 +56,8 @@ async function save(cwd: string, ref: string, message: string): Promise<Result<S
       return failure("too-large", `The uncommitted work has ${size.bytes} bytes, more than ${MAX_BYTES}.`);
     const added = await git(["add", "-A"], options);
     if (!added.ok) return added;
+    const inner = await unsavedInside(options);
+    if (!inner.ok) return inner;
     const tree = await word(["write-tree"], options);
     if (!tree.ok) return tree;
     const head = await word(["rev-parse", "--verify", "-q", "HEAD^{commit}"], { ...options, okCodes: [0, 1] });
@@ -75,6 +78,24 @@ async function save(cwd: string, ref: string, message: string): Promise<Result<S
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** A commit holds no more of a repository inside than the name of its own commit. Reason `submodule`. */
+async function unsavedInside(options: GitOptions): Promise<Result> {
+  const listed = await git(["ls-files", "-s", "-z"], options);
+  if (!listed.ok) return listed;
+  for (const line of listed.stdout.toString("utf8").split("\0")) {
+    const path = /^160000 .*?\t(.*)$/s.exec(line)?.[1];
+    if (path === undefined) continue;
+    const found = await findRepo(join(options.cwd, path));
+    if (!found.ok) return found;
+    // A submodule that was never checked out has no work in it.
+    if (found.repo === undefined || found.repo.root === options.cwd) continue;
+    const said = await git(["status", "--porcelain", "-z"], { ...repoOptions(found.repo), timeoutMs: TIMEOUT_MS });
+    if (!said.ok) return said;
+    if (said.stdout.length > 0) return failure("submodule", `The repository ${path} inside has uncommitted work.`);
+  }
+  return { ok: true };
 }
 
 /** Bytes of what differs from the last commit, untracked files included. */

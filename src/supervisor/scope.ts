@@ -159,7 +159,10 @@ export class Scope {
       task.lock.release();
       return fault;
     };
-    const folded = await foldLog(task.paths.log, taskId);
+    let knownStop = 0;
+    const folded = await foldLog(task.paths.log, taskId, undefined, ({ type, data }) => {
+      if (type === "estop.requested") knownStop = (data as EventMap["estop.requested"]).epoch;
+    });
     if (!folded.ok) return abandon(folded);
     const { spec } = folded.state;
     if (!spec) return abandon(failure("log-damaged", `The log of task ${taskId} does not begin with its creation.`));
@@ -179,6 +182,10 @@ export class Scope {
       const torn = recovered ? { tornBytes: recovered.bytes, file: recovered.file } : { tornBytes: 0 };
       driver.record({ type: "log.recovered", data: { ...torn, ...(missing === undefined ? {} : { missing }) } });
     }
+    const missed = await this.estop.lastRequest(spec.controlId ?? taskId);
+    /* Nobody drove it when that came: its log says so from here on, and nothing follows from it any more. */
+    if (missed !== undefined && missed.epoch > knownStop)
+      driver.record({ type: "estop.requested", data: { ...missed, late: true } });
     return { ok: true, driver, claim: { type: "owner.claimed", data: { owner: self.owner, why } } };
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { ControlPort } from "../control/control-port.ts";
 import { openControl } from "../control/controller.ts";
+import type { LastRequest } from "../control/last-request.ts";
 import type { StopOrder } from "../control/orders.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
 import { configOf } from "./config.ts";
@@ -61,6 +62,12 @@ export class StopRoom {
     return { ok: true, stop };
   }
 
+  /** What was asked of a task, under its own name or another; nothing where no stop could be received here. */
+  async lastRequest(identity: string): Promise<LastRequest | undefined> {
+    const opened = await this.#open();
+    return opened.ok ? opened.control.lastRequest(identity) : undefined;
+  }
+
   /** The task is over, or this process lets go of it. */
   async leave(stop: TaskStop, how: "completed" | "ended" | "quit"): Promise<void> {
     if (this.#stops.get(stop.identity) === stop) this.#stops.delete(stop.identity);
@@ -103,6 +110,7 @@ export class StopRoom {
     const redactor = createRedactor({ salt });
     const opened = await openControl({
       env,
+      ...this.#deps.sharedStop,
       redact: (text) => redactor.text(text),
       evidence: async ({ type, identity, epoch }) => {
         const stop = this.#stops.get(identity);

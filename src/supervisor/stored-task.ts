@@ -151,11 +151,18 @@ function unreadable(taskId: string, problem: string): ListedRow {
 }
 
 /** Folds a log from disk, up to `to` (default: its end). */
-export async function foldLog(path: string, taskId: string, to?: number): Promise<Result<{ state: TaskState }>> {
+export async function foldLog(
+  path: string,
+  taskId: string,
+  to?: number,
+  seen: (event: StoredEvent) => void = () => undefined,
+): Promise<Result<{ state: TaskState }>> {
   let state = initialState(taskId);
   for await (const item of readEvents(path, taskId, to === undefined ? {} : { to })) {
     if (!item.ok) return item;
-    state = foldOne(state, item.event as StoredEvent);
+    const event = item.event as StoredEvent;
+    state = foldOne(state, event);
+    seen(event);
   }
   return { ok: true, state };
 }

@@ -120,6 +120,20 @@ export class TaskStop implements MoveGate {
     await this.#task.release(tree.marker);
   }
 
+  /** Writes down that a person has the session: from then on a stop ends whatever Claude is open in it. Reason `estop`. */
+  async lend(session: string): Promise<Result> {
+    const held = this.held();
+    if (held !== null) return held;
+    const what = "the Claude of the person who took the task over";
+    const registered = await this.#task.register({ id: session, kind: "session", session, what });
+    return registered.ok ? (this.held() ?? registered) : registered;
+  }
+
+  /** The session is the worker's again. */
+  async giveBack(session: string): Promise<void> {
+    await this.#task.release(session);
+  }
+
   /** Turns an order into events and a teardown. The same order again changes nothing. */
   obey(order: StopOrder): void {
     const driver = this.#driver;

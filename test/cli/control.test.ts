@@ -288,6 +288,9 @@ describe("drill", () => {
   });
 });
 
+/** 150 ms against a bare start of Node in 40 ms (20.20 on an idle machine of two cores). */
+const MOST_RATIO = 150 / 40;
+
 describe("the bundle", () => {
   let bundle = "";
   let folder = "";
@@ -302,7 +305,7 @@ describe("the bundle", () => {
     assert.equal(built.status, 0, built.stderr);
   });
 
-  test("imports only what Node brings, and starts in under 150 ms", async (t) => {
+  test("imports only what Node brings", () => {
     const text = readFileSync(bundle, "utf8");
     const imports = [...text.matchAll(/^import .*? from "([^"]+)";$/gm)].map((match) => match[1]);
     assert.ok(imports.length > 5);
@@ -310,24 +313,30 @@ describe("the bundle", () => {
       imports.filter((name) => !name?.startsWith("node:")),
       [],
     );
-    const where = lab(t);
-    const times = Array.from({ length: 5 }, () => {
-      const began = performance.now();
-      const run = spawnSync(process.execPath, [bundle, "--all", "status", "--json"], {
-        env: where.env,
-        encoding: "utf8",
-      });
-      assert.equal(run.status, 0, run.stderr);
-      assert.equal((JSON.parse(run.stdout) as { inForce: boolean }).inForce, false);
-      return performance.now() - began;
-    });
-    const best = Math.min(...times);
-    t.diagnostic(`starts in ${best.toFixed(0)} ms at best`);
-    // The machine of the test may be busy; the bound is on what the command itself needs.
-    assert.ok(best < 150 * 2, `${times}`);
   });
 
-  test("at a real terminal, resumes after the person typed all", async (t) => {
+  test("answers in under 150 ms where Node itself starts in the usual 40: measured against that, turn by turn", (t) => {
+    const where = lab(t);
+    const timed = (args: string[]): number => {
+      const began = performance.now();
+      const run = spawnSync(process.execPath, args, { env: where.env, encoding: "utf8" });
+      assert.equal(run.status, 0, run.stderr);
+      return performance.now() - began;
+    };
+    const bare: number[] = [];
+    const command: number[] = [];
+    const ratio = (): number => Math.min(...command) / Math.min(...bare);
+    // A busy machine slows both; more turns until each has had a quiet one.
+    for (let turn = 0; turn < 5 || (turn < 40 && ratio() > MOST_RATIO); turn += 1) {
+      bare.push(timed(["-e", "0"]));
+      command.push(timed([bundle, "--all", "status", "--json"]));
+    }
+    const [node = 0, ours = 0] = [bare, command].map((times) => Math.min(...times));
+    t.diagnostic(`Node ${node.toFixed(0)} ms, the command ${ours.toFixed(0)} ms at best, after ${bare.length} turns`);
+    assert.ok(ratio() <= MOST_RATIO, `${ours.toFixed(0)} ms against ${node.toFixed(0)} ms`);
+  });
+
+  test("58: resumes at any terminal after all was typed, one that script(1) made too: a limit that status names", async (t) => {
     if (spawnSync("script", ["--version"]).status !== 0) return t.skip("no script(1)");
     const where = lab(t);
     const env = { ...where.env, TERM: "dumb" };
@@ -342,6 +351,8 @@ describe("the bundle", () => {
       encoding: "utf8",
     });
     assert.equal(noTty.status, 2);
+    const asked = spawnSync(process.execPath, [bundle, "--all", "status"], { env, encoding: "utf8" });
+    assert.match(asked.stdout, /only a second account keeps agent and person apart/);
     const line = `${process.execPath} ${bundle} --all resume --epoch ${epoch} --reason done --json`;
     const child = spawn("script", ["-qec", line, "/dev/null"], { env, stdio: ["pipe", "pipe", "ignore"] });
     let seen = "";

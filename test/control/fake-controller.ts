@@ -1,5 +1,6 @@
 /** A stand-in for Pi: opens the port, enrolls identities, runs a dummy worker for each, and acts on orders as told. */
 import { randomBytes } from "node:crypto";
+import { closeSync, openSync } from "node:fs";
 import { openControl } from "../../src/control/controller.ts";
 import { stopTree } from "../../src/platform/containment/index.ts";
 import { createRedactor } from "../../src/redaction/index.ts";
@@ -49,5 +50,28 @@ for (const identity of identities) {
   workers.set(identity, worker);
   say("registered", { resource: worker.resource, outcome: await enrolled.task.register(worker.resource) });
 }
+if (manner === "exhausted") await useUp();
 say("ready", { socket: control.socket });
 process.stdin.resume();
+
+/** Until the system gives no more files, also none that something else gave back; `free` on standard input gives them back. */
+async function useUp(): Promise<void> {
+  const open: number[] = [];
+  const more = (): number => {
+    const before = open.length;
+    try {
+      for (;;) open.push(openSync("/dev/null", "r"));
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EMFILE")) throw error;
+    }
+    return open.length - before;
+  };
+  more();
+  for (let quiet = 0; quiet < 20; quiet = more() > 0 ? 0 : quiet + 1)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  const keeping = setInterval(more, 2);
+  process.stdin.once("data", () => {
+    clearInterval(keeping);
+    for (const fd of open) closeSync(fd);
+  });
+}

@@ -346,7 +346,7 @@ describe("saved resources", () => {
     control.onStop(async (order) => {
       await task.acknowledge(order.epoch);
       await task.report(order.epoch, {
-        remaining: [{ kind: "worktree", id: "w1", detail: "not saved: patch does not apply" }],
+        remaining: [{ kind: "sandbox", id: "s1", detail: "its host still lists it" }],
       });
     });
     const outcome = await requestStop(where.folder, latchRequest("stop", ALL), { redact });
@@ -360,7 +360,7 @@ describe("saved resources", () => {
       requestId: "r",
     });
     assert.ok(!refused.ok && refused.reason === "failed-to-stop");
-    // 56: the authority looked again, and the stop is finished.
+    // The authority looked again, and the stop is finished.
     const again = await task.report(outcome.report.epoch, {});
     assert.ok(again.ok && again.state === "stopped");
     assert.ok(
@@ -376,7 +376,7 @@ describe("saved resources", () => {
     );
   });
 
-  test("23: of a controller that died in its stop stay failed until they are ended and verified", async (t) => {
+  test("20: of a controller that died in its stop stay failed until they are ended and verified", async (t) => {
     const where = lab(t);
     const { task } = await enrolled(where, "one");
     const worker = await dummyWorker(where);

@@ -1,17 +1,14 @@
-/** The stop that reaches several accounts. Another account is handed to the judgement; as root a real one is used too. */
+/** The stop that reaches several accounts. Another account is handed to the judgement; second-account.test.ts has a real one. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
-  chownSync,
-  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   symlinkSync,
   truncateSync,
   unlinkSync,
@@ -29,7 +26,7 @@ import { readPages, writePage } from "../../src/control/shared-page.ts";
 import { SharedStop } from "../../src/control/shared-stop.ts";
 import { type Account, type Ownership, systemOwnership } from "../../src/platform/account.ts";
 import { until } from "../support/until.ts";
-import { type Lab, lab, REPO } from "./support.ts";
+import { type Lab, lab } from "./support.ts";
 
 const ME = systemOwnership.uid;
 const redact = (text: string): string => text;
@@ -371,59 +368,3 @@ describe("the day's page", () => {
     assert.equal(reasonOf(readPages(where.shared, "../..", systemOwnership)), "bad-path");
   });
 });
-
-const SECOND = 65_534;
-const canBeAnother = ME === 0 && existsSync("/usr/bin/setpriv");
-
-describe("with a real second account", { skip: canBeAnother ? false : "needs root and setpriv" }, () => {
-  test("11, 59: honours the person's stop, can't take it away, and holds where it may not look", async (t) => {
-    const where = await sharedLab(t);
-    chmodSync(where.root, 0o755);
-    const home = join(where.root, "second");
-    mkdirSync(home, { mode: 0o700 });
-    chownSync(home, SECOND, SECOND);
-    const asSecond = (act: string): string => {
-      const run = spawnSync(
-        "/usr/bin/setpriv",
-        [
-          `--reuid=${SECOND}`,
-          `--regid=${SECOND}`,
-          "--clear-groups",
-          process.execPath,
-          "--import",
-          "tsx",
-          SECOND_ACCOUNT,
-          act,
-        ],
-        {
-          cwd: REPO,
-          encoding: "utf8",
-          env: { PATH: process.env.PATH ?? "", HOME: home, SHARED: where.shared, PERSON: String(ME), TMPDIR: home },
-        },
-      );
-      assert.equal(run.status, 0, run.stderr);
-      return run.stdout.trim();
-    };
-    if (spawnSync("/usr/bin/setpriv", [`--reuid=${SECOND}`, "ls", REPO]).status !== 0) {
-      t.skip("the second account can't read this checkout");
-      return;
-    }
-    assert.equal(asSecond("choose"), "ok");
-    assert.equal(asSecond("check"), "clear");
-    assert.ok((await setSharedStop(where.context)).ok);
-    assert.equal(asSecond("check"), "stop");
-    assert.equal(asSecond("set"), "not-the-person");
-    assert.equal(asSecond("lift"), "not-the-person");
-    assert.match(asSecond("remove"), /EACCES|EPERM/);
-    assert.match(asSecond("move"), /EACCES|EPERM/);
-    chmodSync(stopFileOf(where.shared, ME), 0o000);
-    assert.equal(asSecond("check"), "unclear");
-    rmSync(stopFileOf(where.shared, ME));
-    assert.equal(asSecond("check"), "clear");
-    assert.match(asSecond("page"), /\.md$/);
-    const pages = readPages(where.shared, "2026-05-06", systemOwnership);
-    assert.ok(pages.ok && pages.text.includes(`user ${SECOND}`));
-  });
-});
-
-const SECOND_ACCOUNT = join(REPO, "test/control/second-account.ts");

@@ -96,12 +96,23 @@ export interface FakeController {
   resources: SavedResource[];
 }
 
-/** `obedient` acts on orders; `deaf` never acknowledges; `stubborn` acknowledges and then does nothing. */
+/**
+ * `obedient` acts on orders; `deaf` never acknowledges; `stubborn` acknowledges and then does nothing; `exhausted` has
+ * used up its `descriptors` until it is told `free`, and is obedient beside that.
+ */
 export async function fakeController(
   where: Lab,
-  options: { identities: string[]; manner?: "obedient" | "deaf" | "stubborn"; env?: Record<string, string> },
+  options: {
+    identities: string[];
+    manner?: "obedient" | "deaf" | "stubborn" | "exhausted";
+    env?: Record<string, string>;
+    /** Most open files of its process. */
+    descriptors?: number;
+  },
 ): Promise<FakeController> {
-  const child = spawn(process.execPath, ["--import", "tsx", join(REPO, "test/control/fake-controller.ts")], {
+  const program = [process.execPath, "--import", "tsx", join(REPO, "test/control/fake-controller.ts")];
+  const bound = options.descriptors === undefined ? "" : `ulimit -n ${options.descriptors}; `;
+  const child = spawn("/bin/sh", ["-c", `${bound}exec "$@"`, "sh", ...program], {
     cwd: REPO,
     env: {
       ...where.env,

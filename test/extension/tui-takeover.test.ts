@@ -1,8 +1,7 @@
 /** In a real terminal: the wheel is taken and given back, and a task survives what people do to Pi's sessions. */
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
+import { answerFirstStart } from "../support/claude.ts";
 import { text } from "../support/model-reply.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { PI_LINES, preparePi, skipReason } from "../support/pi-setup.ts";
@@ -10,20 +9,9 @@ import { isAlive } from "../support/processes.ts";
 import { readEvents } from "../support/task.ts";
 import { startTmux, tmuxSkipReason } from "../support/tmux.ts";
 import { until } from "../support/until.ts";
-import { createLab, type Lab } from "../support/workspace.ts";
+import { createLab } from "../support/workspace.ts";
 
 const WAIT = 60_000;
-
-/** What Claude asks at its very first start in a terminal, answered before (2.1.268). */
-async function claudeIsKnown(lab: Lab, cwd: string): Promise<void> {
-  const known = {
-    hasCompletedOnboarding: true,
-    theme: "dark",
-    customApiKeyResponses: { approved: [lab.apiKey.slice(-20)], rejected: [] },
-    projects: { [cwd]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
-  };
-  await writeFile(join(lab.home, ".claude.json"), JSON.stringify(known));
-}
 
 for (const line of PI_LINES) {
   const skip = tmuxSkipReason() ?? (await skipReason(line)) ?? false;
@@ -34,7 +22,7 @@ for (const line of PI_LINES) {
     modelServer.script("main", [text("First turn is over."), text("The person was answered."), text("Back at work.")]);
     modelServer.script("pi", [text("Hello from Pi."), text("And again.")]);
     const cwd = await lab.repo({ "a.txt": "hello\n" });
-    await claudeIsKnown(lab, cwd);
+    await answerFirstStart(lab, cwd);
     const terminal = await startTmux({ lab, ...(await preparePi({ lab, modelServer, line, cwd })), cwd });
     const enter = async (typed: string) => {
       await terminal.type(typed);

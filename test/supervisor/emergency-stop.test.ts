@@ -1,5 +1,6 @@
 /** The emergency stop and a supervisor with the scripted `claude`: what is fenced, ended, kept and refused. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -8,9 +9,11 @@ import type { Actor, ControlRecord } from "../../src/control/record.ts";
 import { requestStop, type StopReport } from "../../src/control/request.ts";
 import { resume } from "../../src/control/resume.ts";
 import { ALL } from "../../src/control/set-latch.ts";
-import { assertNoneLeft } from "../support/processes.ts";
-import { until } from "../support/until.ts";
+import { type FaultyFs, faultyFs } from "../store/faulty-fs.ts";
+import { assertNoneLeft, isAlive } from "../support/processes.ts";
+import { gate, until } from "../support/until.ts";
 import { OPENING, openStage, type Stage } from "./stage.ts";
+import { race } from "./stop-races.ts";
 
 const ACTOR: Actor = { uid: process.getuid?.() ?? 0, kind: "person", tty: true, host: "test" };
 /** A write that the gate leaves to a person: the worker waits in the middle of its turn. */
@@ -166,6 +169,152 @@ describe("the emergency stop of a task at work", () => {
     assert.deepEqual([report.exitCode, report.records[0]?.state], [0, "stopped"], JSON.stringify(report));
     assert.ok(!(await typesOf(stage, taskId)).includes("task.completed"));
   });
+});
+
+/** As a person runs Claude by hand: it has a command under way, and does not listen to TERM. */
+async function personsClaude(stage: Stage, args: readonly string[]): Promise<{ pid: number; inner: number }> {
+  const script = `trap '' TERM; setsid sleep 600 & echo $!; wait`;
+  const child = spawn("/bin/sh", ["-c", script, "claude", ...args], {
+    env: stage.lab.env,
+    detached: true,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const inner = Number(await new Promise((resolve) => child.stdout.once("data", resolve)));
+  return { pid: child.pid ?? -1, inner };
+}
+
+async function leave(claude: { pid: number; inner: number }): Promise<void> {
+  const pids = [claude.pid, claude.inner];
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+  await until(() => !pids.some((pid) => isAlive(pid)), 10_000, "the person has left");
+}
+
+describe("the emergency stop of a task that a person has taken over", () => {
+  async function takenOver(t: Parameters<typeof openStage>[0]) {
+    const stage = await openStage(t);
+    const taskId = await stage.start();
+    await stage.when(taskId, (view) => view.waitsFor === "result", "the result");
+    const taken = await stage.supervisor.takeover(taskId);
+    assert.ok(taken.ok, JSON.stringify(taken));
+    const { claudeSessionId } = await stage.view(taskId);
+    return { stage, taskId, sessionId: claudeSessionId ?? "", args: taken.launch.args };
+  }
+
+  test("ends the person's Claude too, with all that it runs, and nobody who only names the session", async (t) => {
+    const { stage, taskId, sessionId, args } = await takenOver(t);
+    const claude = await personsClaude(stage, args);
+    const reader = await personsClaude(stage, [`${sessionId}.jsonl`]);
+    const report = await bringDown(stage);
+    assert.deepEqual([report.exitCode, report.records[0]?.state], [0, "stopped"], JSON.stringify(report));
+    await assertNoneLeft(stage.lab.mark, 0, [reader.pid, reader.inner]);
+    assert.ok(isAlive(reader.pid) && isAlive(reader.inner));
+    assert.equal(isAlive(claude.pid), false);
+    await until(() => stage.supervisor.live().length === 0, 10_000, "the task to be let go of");
+    assert.equal((await stage.view(taskId)).state, "stopped");
+    await lift(stage, report.epoch);
+    assert.ok((await stage.supervisor.recover(taskId, { fresh: false })).ok);
+    await leave(reader);
+  });
+
+  test("ends it from outside where its Pi has quit, and a pause ends it as well", async (t) => {
+    for (const verb of ["stop", "pause"] as const) {
+      const { stage, taskId, args } = await takenOver(t);
+      await stage.supervisor.shutdown(2_000);
+      const claude = await personsClaude(stage, args);
+      const report = await bringDown(stage, { verb });
+      assert.deepEqual([report.exitCode, report.records[0]?.owner], [0, "gone"], JSON.stringify(report));
+      await assertNoneLeft(stage.lab.mark, 0);
+      assert.equal(isAlive(claude.pid), false);
+      await lift(stage, report.epoch);
+      const other = await openStage(t, { lab: stage.lab, cwd: stage.cwd });
+      assert.ok((await other.supervisor.handback(taskId, undefined)).ok, verb);
+    }
+  });
+
+  test("a pause of it is over at once, and it is still the person's after the lift", async (t) => {
+    const { stage, taskId } = await takenOver(t);
+    const report = await bringDown(stage, { verb: "pause" });
+    assert.deepEqual([report.exitCode, report.records[0]?.state], [0, "paused"], JSON.stringify(report));
+    assert.ok(report.durationMs < 3_000, `${report.durationMs} ms`);
+    await lift(stage, report.epoch);
+    assert.equal((await stage.view(taskId)).state, "taken_over");
+    assert.ok((await stage.supervisor.handback(taskId, undefined)).ok);
+  });
+
+  test("after the handback nothing but the worker is the stop's, and a Claude that is open is not joined by another", async (t) => {
+    const { stage, taskId, args } = await takenOver(t);
+    assert.equal(recordOf(stage, taskId).resources.length, 1);
+    assert.ok((await stage.supervisor.handback(taskId, undefined)).ok);
+    assert.deepEqual(
+      recordOf(stage, taskId).resources.map(({ kind }) => kind),
+      ["tree"],
+    );
+    await stage.when(taskId, (view) => view.waitsFor === "result", "the result");
+    assert.ok((await stage.supervisor.stop(taskId, undefined)).ok);
+    const claude = await personsClaude(stage, args);
+    const refused = await stage.supervisor.recover(taskId, { fresh: false });
+    assert.deepEqual([refused.ok, refused.ok ? "" : refused.reason], [false, "session-busy"], JSON.stringify(refused));
+    await leave(claude);
+  });
+});
+
+test("49: a stop against completion, message, approval, verification and takeover wins", async (t) => {
+  const tally = await race(t, { rounds: 3, seed: 7 });
+  assert.ok(tally.stopped > 3);
+});
+
+describe("39: an event log", () => {
+  const faults: { name: string; fault: (hangs: Promise<void>) => Partial<FaultyFs>; evidence: string[] }[] = [
+    { name: "that is full", fault: () => ({ space: 0 }), evidence: ["failed"] },
+    { name: "whose disk fails", fault: () => ({ failSync: "EIO" }), evidence: ["pending", "failed"] },
+    { name: "whose disk hangs", fault: (hold) => ({ hold }), evidence: ["pending", "failed"] },
+  ];
+  for (const { name, fault, evidence } of faults) {
+    test(`${name} delays no stop, and the record does not say that there is evidence`, async (t) => {
+      const logFs = faultyFs();
+      const stage = await openStage(t, { seams: () => ({ logFs }), steps: [...OPENING, { eof: true }] });
+      const taskId = await stage.start();
+      await stage.when(taskId, (view) => view.state === "running", "a turn");
+      const later = gate();
+      Object.assign(logFs, fault(later.opened));
+      const report = await bringDown(stage);
+      assert.deepEqual(
+        report.records.map(({ state, remaining }) => [state, remaining]),
+        [["stopped", []]],
+        JSON.stringify(report),
+      );
+      assert.equal(report.exitCode, 0, JSON.stringify(report));
+      await assertNoneLeft(stage.lab.mark, 1_000);
+      await until(
+        () => evidence.includes(recordOf(stage, taskId).evidenceStatus),
+        30_000,
+        () => `the evidence; record: ${JSON.stringify(recordOf(stage, taskId))}`,
+      );
+      later.open();
+    });
+  }
+});
+
+test("a stop that came while nobody drove the task stands in its log once it is opened again", async (t) => {
+  const stage = await openStage(t);
+  const taskId = await stage.start();
+  await stage.when(taskId, (view) => view.waitsFor === "result", "the result");
+  await stage.supervisor.shutdown(2_000);
+  const report = await bringDown(stage, { verb: "pause" });
+  assert.deepEqual([report.exitCode, report.records[0]?.owner], [0, "gone"], JSON.stringify(report));
+  await lift(stage, report.epoch);
+  const other = await openStage(t, { lab: stage.lab, cwd: stage.cwd });
+  assert.ok((await other.supervisor.recover(taskId, { fresh: false })).ok);
+  const reached = (await other.events(taskId)).filter((event) => event.type === "estop.requested");
+  assert.deepEqual(
+    reached.map((event) => event.data),
+    [{ epoch: report.epoch, reason: "a test", verb: "pause", late: true }],
+  );
+  assert.equal((await other.view(taskId)).state !== "stopped", true);
+  await other.supervisor.shutdown(2_000);
+  const third = await openStage(t, { lab: stage.lab, cwd: stage.cwd });
+  assert.ok((await third.supervisor.recover(taskId, { fresh: false })).ok);
+  assert.equal((await typesOf(third, taskId)).filter((type) => type === "estop.requested").length, 1, "once");
 });
 
 describe("where no stop could be received", () => {

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { JsonLines } from "./json-lines.ts";
@@ -64,6 +65,17 @@ export function workerEnvNames(): string {
     "DISABLE_AUTOUPDATER",
     "DISABLE_ERROR_REPORTING",
   ].join(",");
+}
+
+/** What Claude asks at its very first start in a terminal, answered before (2.1.268). */
+export async function answerFirstStart(lab: Lab, cwd: string): Promise<void> {
+  const known = {
+    hasCompletedOnboarding: true,
+    theme: "dark",
+    customApiKeyResponses: { approved: [lab.apiKey.slice(-20)], rejected: [] },
+    projects: { [cwd]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
+  };
+  await writeFile(join(lab.home, ".claude.json"), JSON.stringify(known));
 }
 
 /** One message of the stream-json protocol, as it came. */

@@ -395,12 +395,13 @@ export const eventSchemas = {
   }),
   "stop.proven": Type.Object({ method: Str, killed: Int, durationMs: Num }),
   "stop.failed": Type.Object({ remaining: Type.Array(Remaining), durationMs: Num }),
-  /** The emergency stop has reached this task: from here on nothing of it moves. */
+  /** The emergency stop has reached this task: from here on nothing of it moves. `late`: nobody drove it then. */
   "estop.requested": Type.Object({
     epoch: Int,
     reason: Opt(Str),
     verb: Opt(oneOf("stop", "pause")),
     how: Opt(oneOf("now", "after-call")),
+    ...Late,
   }),
   "estop.acknowledged": Type.Object({ epoch: Int }),
   /** Nothing that was registered is left; looked at apart from what the teardown itself says. */

@@ -93,7 +93,7 @@ async function lift(scene: Estop, scope: string): Promise<Answer | BadAnswer> {
       ok: false,
       reason: "terminal-only",
       message: `A person lifts a stop, at a terminal: ${line}`,
-      fields: { command: line, epoch, inForce },
+      fields: { terminalCommand: line, epoch, inForce },
     };
   }
   if (!inForce) return { ok: false, reason: "not-in-force", message: "No stop is in force. Nothing changed." };

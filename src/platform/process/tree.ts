@@ -86,8 +86,14 @@ function keyOf(process: { pid: number; startTicks: string }): string {
 function liveRows(): ProcessRow[] | undefined {
   const self = readStat(process.pid);
   if (self.state !== "read") return undefined;
+  let names: string[];
+  try {
+    names = readdirSync("/proc");
+  } catch {
+    return undefined; // for instance out of descriptors: then nothing is known
+  }
   const rows: ProcessRow[] = [];
-  for (const name of readdirSync("/proc")) {
+  for (const name of names) {
     const pid = Number(name);
     if (!isProcessNumber(pid)) continue;
     const read = readStat(pid);

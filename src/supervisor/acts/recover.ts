@@ -9,6 +9,7 @@ import { type StateName, stateName } from "../../core/machine/project.ts";
 import type { TaskState } from "../../core/machine/state.ts";
 import { type Failure, failure, type Result } from "../../core/result.ts";
 import { readNoFollow } from "../../platform/no-follow.ts";
+import { processesInSession } from "../../platform/process/index.ts";
 import type { Driver } from "../driver.ts";
 import { faultReportPath } from "../fault.ts";
 import { logFull, notOwned, type Scope, stayingDriver } from "../scope.ts";
@@ -27,7 +28,7 @@ export interface RecoverOptions {
 
 /**
  * Answers after the handshake. Reasons: `live`, `completed`, `remaining`, `stopping`, `fault`, `no-fault`, `fault-report` (which was not shown before), `cwd-busy`,
- * `log-damaged`, `no-session`, `goal-redacted`, `claude-changed`, and why the worker did not start.
+ * `log-damaged`, `no-session`, `session-busy` (a person's Claude is open in it), `goal-redacted`, `claude-changed`, and why the worker did not start.
  */
 export async function recoverTask(
   scope: Scope,
@@ -118,8 +119,15 @@ async function goOn(
       `The goal of task ${taskId} held a secret, so only its redacted form was kept; start a new task with it.`,
     );
   }
-  const extend = options.extendMs === undefined ? {} : { extendMs: options.extendMs };
   const sessionId = fresh ? scope.deps.ids.uuid() : (state.sessionId ?? spec.sessionId);
+  const [other] = processesInSession(sessionId) ?? [];
+  if (other !== undefined) {
+    return failure(
+      "session-busy",
+      `The Claude session of task ${taskId} is still open in process ${other.pid}; leave that one first, then ask again.`,
+    );
+  }
+  const extend = options.extendMs === undefined ? {} : { extendMs: options.extendMs };
   const recovering: EventDraft = {
     type: "task.recovering",
     data: { fresh, resume: state.prompts.goalGiven && !fresh, sessionId, ...extend },

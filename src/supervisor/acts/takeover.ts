@@ -50,6 +50,8 @@ async function takeOver(scope: Scope, driver: Driver, claim: Claim[]): Promise<R
   const { state } = driver;
   const name = stateName(state);
   if (state.control.kind === "taken-over") {
+    const lent = await driver.taskStop?.lend(sessionOf(state));
+    if (lent?.ok === false) return lent;
     const launch = resumeLaunch(scope.deps, state);
     return { ok: true, state: name, resumeCommand: resumeCommand(launch), launch };
   }
@@ -115,8 +117,13 @@ async function handBack(
         (hold !== null && worker.kind === "none")),
     AbortSignal.timeout(WAIT_MS),
   );
+  await driver.taskStop?.giveBack(sessionId);
   await driver.stored();
   return handedBack(driver.state, turns ?? null);
+}
+
+function sessionOf({ sessionId, spec }: TaskState): string {
+  return sessionId ?? spec?.sessionId ?? "";
 }
 
 /** A worker that takes longer to start is no failure: the handback itself is on the disk. */

@@ -270,6 +270,28 @@ const hangsUp = afterPrompt(async (claude) => {
   await new Promise(() => setInterval(() => undefined, 1 << 30));
 });
 
+/** What each prompt's words ask for: `ask` a call that a person answers, `stay` a turn that ends with its input. */
+async function errands(claude) {
+  claude.onHangUp = () => claude.exit(1);
+  await claude.handshake();
+  void claude.obeyInterrupts();
+  for (let user = await claude.prompt(); user !== undefined; user = await claude.prompt()) {
+    const text = String(user.message.content);
+    const { sessionId } = claude;
+    claude.fact("prompt", { sessionId, promptId: user.uuid, text, pid: process.pid });
+    claude.init();
+    if (text.includes(" ask ")) {
+      const answer = await claude.hook("Bash", { command: "node gen.mjs" });
+      const said = answer?.response?.hookSpecificOutput?.permissionDecision ?? "nothing";
+      claude.fact("note", { answered: text, said });
+    }
+    if (text.includes(" stay ")) await claude.eof();
+    claude.say("ok");
+    claude.result();
+  }
+  claude.exit(0);
+}
+
 /** Plain text mode (process-pipe): reads all of stdin, answers, leaves. */
 async function text(claude) {
   const name = process.env.FAKE_CLAUDE_SCENARIO;
@@ -294,6 +316,7 @@ export const scenarios = {
   cancelled,
   chatters,
   deaf,
+  errands,
   exits,
   flood,
   handshakeFirst,
