@@ -40,7 +40,7 @@ const WHOLE =
   "Beside the parts, the whole supervisor looks up real paths on the disk anew for each call (a link may have been exchanged), makes the hash by which equal asks are found, steps the machine with its invariants checked, and hands the record to whoever watches.";
 
 /** Calls that are counted, and calls that come before them and are not: code that has run seldom is slow everywhere. */
-const COUNTED = 800;
+const COUNTED = 500;
 const WARM_UP = 1_000;
 
 export async function run({ rounds, quick, log }: BenchOptions): Promise<Section> {

@@ -15,7 +15,7 @@ const TICKS = 100;
 
 export async function run({ rounds, quick, log }: BenchOptions): Promise<Section> {
   const folder = await mkdtemp(join(tmpdir(), "pcs-bench-idle-"));
-  const spanMs = quick ? 2_000 : 6_000;
+  const spanMs = quick ? 2_000 : 5_000;
   log(`${TASKS} quiet tasks, ${rounds} spans of ${spanMs / 1_000} s`);
   const made = supervisorDeps({
     PATH: process.env["PATH"] ?? "",

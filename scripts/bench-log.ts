@@ -9,7 +9,7 @@ import { createEventLog, openEventLog } from "../src/store/open-log.ts";
 import { generateLog, MIB, readBare, timeOf } from "./bench/log-file.ts";
 import { type BenchOptions, inTurns, median, ratioOf, ratiosOf, type Section } from "./bench/measure.ts";
 
-/** Characters of text in a record of the large log: lines of some 700 bytes, as a task's are. */
+/** Characters of text in a record of the large log: lines of some 520 bytes, as a busy task's are. */
 const CHARS = 400;
 const VERDICT = {
   type: "gate.verdict",

@@ -29,7 +29,7 @@ export async function run({ rounds, quick, log }: BenchOptions): Promise<Section
   const targets: Target[] = [];
   try {
     for (const size of ["small", "large"] as const) {
-      const count = size === "small" ? (quick ? 20_000 : 200_000) : quick ? 200 : 2_000;
+      const count = size === "small" ? (quick ? 20_000 : 120_000) : quick ? 200 : 2_000;
       log(`${count} ${size} events, ${rounds} rounds`);
       const file = join(folder, `${size}.jsonl`);
       await writeFile(file, stream(count, SIZES[size]));

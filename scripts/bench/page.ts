@@ -75,6 +75,7 @@ function targetRow(target: Target): string {
 
 function missedBy({ value, limit, kind }: Target): string {
   if (!Number.isFinite(value)) return "not measured";
+  if (kind === "at most" && value >= 3 * limit) return `missed: ${number(value / limit)} times the limit`;
   const share = (kind === "at least" ? 1 - value / limit : value / limit - 1) * 100;
   return share < 1 ? "missed by less than 1 %" : `missed by ${share.toFixed(0)} %`;
 }

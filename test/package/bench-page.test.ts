@@ -27,6 +27,7 @@ const VERDICTS: readonly (readonly [string, Partial<Target>, RegExp, boolean])[]
   ["met", {}, /\| met \|$/m, false],
   ["met exactly", { value: 2 }, /\| met \|$/m, false],
   ["missed, at most", { value: 3 }, /\*\*missed by 50 %\*\*/, true],
+  ["missed by far", { value: 9 }, /\*\*missed: 4\.50 times the limit\*\*/, true],
   ["missed by a hair", { value: 2.001 }, /\*\*missed by less than 1 %\*\*/, true],
   ["missed, at least", { value: 0.35, limit: 0.7, kind: "at least" }, /\*\*missed by 50 %\*\*/, true],
   ["met, at least", { value: 0.7, limit: 0.7, kind: "at least" }, /\| met \|$/m, false],
