@@ -40,7 +40,8 @@ export function tableOf({ lines, takeovers, command, date, commit }: TaskRun): s
   const cell = (line: string, name: string): string => {
     const outcome = lines[line]?.find((one) => one.name === name);
     if (outcome === undefined) return "not run";
-    return `${outcome.ok ? "ok" : "**failed**"}, ${outcome.requests} requests, ${outcome.seconds.toFixed(0)} s`;
+    const asked = outcome.requests === 1 ? "1 request" : `${outcome.requests} requests`;
+    return `${outcome.ok ? "ok" : "**failed**"}, ${asked}, ${outcome.seconds.toFixed(0)} s`;
   };
   return `Written by \`${command}\` on ${date}, commit \`${commit}\`. Each task has a repository, a Pi, a Claude Code and a scripted model of its own, and ends with its log checked and replayed. What a task costs is counted in requests to the model, whatever one of them costs; seconds are of a machine that did other work. Takeover and handback were done ${takeovers} times in a row.
 

@@ -239,7 +239,7 @@ export const TASKS: readonly ScriptedTask[] = [
   {
     name: "takeover and handback, again and again",
     kind: "recovery",
-    requests: 70,
+    requests: 50,
     async run(scene, { takeovers }) {
       const id = await inMidTurn(scene);
       const session = new Set<string>();
