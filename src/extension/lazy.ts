@@ -29,4 +29,5 @@ export const lazy = {
   sdk: () => import("./sdk.ts"),
   decisions: () => import("./decision-factory.ts"),
   report: () => import("../report/index.ts"),
+  liveView: () => import("./live-view.ts"),
 } as const;

@@ -40,6 +40,8 @@ export interface Hub {
   models: Models | undefined;
   /** The log that is followed in the present session. */
   follower: { taskId: string; stop(): void } | undefined;
+  /** The report that a browser follows; it ends with Pi. */
+  live: { taskId: string; stop(): void } | undefined;
   /** Our signal listeners, while a supervisor is open. */
   signals: { remove(): void } | undefined;
   /** Another program has the terminal: its Ctrl-C is not meant for us. */
@@ -74,6 +76,7 @@ export function getHub(): Hub {
     later: new Set(),
     models: undefined,
     follower: undefined,
+    live: undefined,
     signals: undefined,
     terminalGiven: false,
     dashboard: false,
@@ -128,6 +131,8 @@ export async function leaveSession(instance: Instance, reason: SessionShutdownEv
 
 /** Ends the workers of this process once; their tasks stay recoverable. Never rejects, and never takes much longer. */
 export function quit(hub: Hub): Promise<void> {
+  hub.live?.stop();
+  hub.live = undefined;
   hub.quitting ??= hub.supervisor === undefined ? Promise.resolve() : endWorkers(hub.supervisor);
   return hub.quitting;
 }

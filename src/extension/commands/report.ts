@@ -1,4 +1,4 @@
-/** `/supervise report [ID] [--html FILE] | --all [--html FILE]`: what was done, refused, verified and paid. */
+/** `/supervise report [ID] [--html FILE | --serve] | --all [--html FILE]`: what was done, refused, verified and paid. */
 import { randomBytes } from "node:crypto";
 import { resolve, sep } from "node:path";
 import { createRedactor } from "../../redaction/index.ts";
@@ -15,6 +15,8 @@ const MAX_MS = 10_000;
 
 export const report: Command<"report"> = async (scene, supervisor) => {
   const { flags, args } = scene.call;
+  if (flags.serve === true && (flags.all === true || flags.html !== undefined))
+    return usageError("usage", `--serve shows one task and writes no file. ${usageOf("report")}`);
   if (flags.all === true)
     return args.length > 0
       ? usageError("usage", `--all is about every task and takes no ID. ${usageOf("report")}`)
@@ -22,8 +24,47 @@ export const report: Command<"report"> = async (scene, supervisor) => {
   const taskId = args[0] ?? (await supervisor.defaultTask());
   if (taskId === null || taskId === undefined)
     return { ok: false, reason: "no-task", message: "There is no task to report on yet." };
-  return one(scene, supervisor, taskId);
+  return flags.serve === true ? serve(scene, supervisor, taskId) : one(scene, supervisor, taskId);
 };
+
+/** One page at a time: for the same task again it ends, for another one it moves there. */
+async function serve(
+  { hub, port }: Scene<"report">,
+  supervisor: Supervisor,
+  taskId: string,
+): Promise<Answer | BadAnswer> {
+  if (!port.interactive)
+    return { ok: false, reason: "no-ui", message: "A live view needs a Pi that stays; use --html FILE here." };
+  const same = hub.live?.taskId === taskId;
+  hub.live?.stop();
+  hub.live = undefined;
+  if (same) return { ok: true, fields: { taskId, url: null }, text: `The live view of ${taskId} has ended.` };
+  const newest = await supervisor.log(taskId, { limit: 1 });
+  if (!newest.ok) return newest;
+  const [{ renderPage }, { openLiveView, LIVE }] = await Promise.all([lazy.report(), lazy.liveView()]);
+  const opened = await openLiveView({
+    taskId,
+    page: async () => {
+      const collected = await collect(supervisor, taskId);
+      if (!collected.ok) return collected;
+      const options = { zone: localZone(), now: new Date().toISOString(), live: LIVE };
+      return { ok: true, html: renderPage(collected.told, options) };
+    },
+    follow: (onChange, signal) => supervisor.follow(taskId, newest.lastSeq + 1, onChange, signal),
+  });
+  if (!opened.ok) return opened;
+  const { view } = opened;
+  if (hub.quitting !== undefined) {
+    view.stop();
+    return { ok: false, reason: "quitting", message: "Pi is ending; nothing new is begun." };
+  }
+  /* Two commands at once: the later one stands. */
+  const other = hub.live as Scene["hub"]["live"];
+  other?.stop();
+  hub.live = view;
+  const text = `Live view of ${taskId}: ${view.url}\nRead-only, and only for who has this address on this machine. It ends with Pi, or with the same command again.`;
+  return { ok: true, fields: { taskId, url: view.url }, text };
+}
 
 async function one(scene: Scene<"report">, supervisor: Supervisor, taskId: string): Promise<Answer | BadAnswer> {
   const { renderPage, evidenceOf, GENERATOR, EVIDENCE_KIND } = await lazy.report();

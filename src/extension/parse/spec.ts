@@ -160,8 +160,8 @@ export const specs = {
     flags: {
       html: { kind: "text", value: "FILE", about: "write a self-contained page" },
       all: { kind: "switch", about: "numbers over all tasks; with --html a page of every task" },
+      serve: { kind: "switch", about: "a page in your browser that follows the task; the same again ends it" },
     },
-    later: ["serve"],
   },
   policy: {
     about: "what the gate says to a command, and by which rule",

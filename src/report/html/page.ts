@@ -1,5 +1,6 @@
 /**
- * The report as one page that stands alone: no script, no image, nothing from the network; the content policy says so.
+ * The report as one page that stands alone: no script, no image, nothing from the network; the content policy says so. The
+ * live one has one script and loads itself.
  * Everything from outside is escaped, its hidden characters are visible. At most five million characters, whatever the log.
  */
 import type { Report } from "../model.ts";
@@ -19,11 +20,18 @@ import { timeline } from "./timeline.ts";
 /** Characters of everything that grows with the log; the rest of a page stays below a quarter of that. */
 const MAX_GROWING = 4_000_000;
 
+export interface LiveScript {
+  text: string;
+  hash: string;
+}
+
 export interface PageOptions {
   /** When the page was made, ISO. */
   now: string;
   /** IANA name of the time zone of the reader. */
   zone: string;
+  /** The page is served and follows its task by this script of ours; `hash` is for the content policy. */
+  live?: LiveScript;
 }
 
 /** Ours as it is; a style element's text knows no escapes. */
@@ -58,16 +66,18 @@ ${cards(report)}
 ${there.map(([, , part]) => part)}
 </div></main>
 ${footer(report, options, clock)}`,
+    options.live,
   );
 }
 
 /** The frame of every page of ours. */
-export function documentOf(title: string, body: Html): string {
+export function documentOf(title: string, body: Html, live?: LiveScript): string {
+  const policy = live === undefined ? "" : `script-src '${live.hash}'; connect-src 'self'; `;
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '${STYLE_HASH}'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '${STYLE_HASH}'; ${policy}base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -77,7 +87,7 @@ export function documentOf(title: string, body: Html): string {
 </head>
 <body>
 <a class="skip" href="#main">Skip to the report</a>
-${body}
+${live === undefined ? null : html`<p class="wrap soft small" id="live" role="status">It is not live yet.</p>\n`}${body}${live === undefined ? null : html`\n<script>${new Html(live.text)}</script>`}
 </body>
 </html>
 `.text;
@@ -148,5 +158,5 @@ function briefHtml(spec: Report["state"]["spec"]): Html | null {
 }
 
 function footer({ records, lastSeq, view }: Report, options: PageOptions, clock: Clock): Html {
-  return html`<footer><div class="wrap"><p>Made ${momentOf(options.now, clock)} (${clock.zone}) from ${count(records, "record")} of the log, the last one ${number(lastSeq)}. This page loads nothing and runs nothing. Check the log itself: <code>/supervise log ${view.taskId} --verify</code></p></div></footer>`;
+  return html`<footer><div class="wrap"><p>Made ${momentOf(options.now, clock)} (${clock.zone}) from ${count(records, "record")} of the log, the last one ${number(lastSeq)}. ${options.live !== undefined ? "This page changes nothing." : "This page loads nothing and runs nothing."} Check the log itself: <code>/supervise log ${view.taskId} --verify</code></p></div></footer>`;
 }
