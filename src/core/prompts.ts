@@ -49,6 +49,24 @@ export function revisePrompt(review: ReviewFacts): string {
   ].join("\n\n");
 }
 
+/** The files are right, and git's history is not what it was given: the worker's next message, said once. */
+export function repairPrompt(
+  findings: readonly { detail: string }[],
+  start: { head?: string; branch?: string } | undefined,
+): string {
+  const branch = start?.branch?.replace(/^refs\/heads\//, "");
+  const wanted = [
+    ...(branch === undefined ? [] : [`HEAD is on the branch ${branch} again`]),
+    ...(start?.head === undefined ? [] : [`the commit ${start.head.slice(0, 12)} of the start is part of its history`]),
+  ];
+  return [
+    "The verification passed: the files are right. But git's history is not as it was given to you:",
+    findings.map(({ detail }) => `- ${detail}`).join("\n"),
+    `Unless the task asked for that, mend it without changing a file${wanted.length === 0 ? "" : `, so that ${wanted.join(" and ")}`}: \`git switch\` and \`git merge --ff-only\` bring commits that stand beside a branch onto it; \`git reset --soft\` to the commit of the start and a new commit bring the same files on top of it; a rebase that is under way is finished or aborted. Force nothing, delete nothing, discard nothing.`,
+    "If the task asked for it, or it can't be mended so, change nothing and say why. Then end your turn: the result is verified again, and what is left is noted beside it.",
+  ].join("\n\n");
+}
+
 /** One line about a review, for people. */
 export function reviewSummary({ message, findings }: ReviewFacts): string {
   const first = findings[0]?.problem ?? "";

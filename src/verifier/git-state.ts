@@ -50,24 +50,28 @@ export async function gitStateFindings(
   options: TreeOptions,
 ): Promise<VerifyFinding[]> {
   const details: string[] = [];
+  const history: VerifyFinding[] = [];
+  const did = (code: NonNullable<VerifyFinding["code"]>, detail: string): void => {
+    history.push({ kind: "git-state", code, detail });
+  };
   const now = await headOf(repo, options);
   const isKnown = since?.head !== undefined || since?.branch !== undefined;
-  if (now.branch === undefined && (!isKnown || since?.branch !== undefined)) {
-    details.push(
-      `HEAD is detached at ${now.head?.slice(0, 12) ?? "nothing"}${since?.branch === undefined ? "" : `; at the start it was on ${short(since.branch)}`}.`,
+  if (now.branch === undefined && !isKnown) {
+    details.push(`HEAD is detached at ${now.head?.slice(0, 12) ?? "nothing"}.`);
+  } else if (now.branch === undefined && since?.branch !== undefined) {
+    did(
+      "detached-head",
+      `HEAD is detached at ${now.head?.slice(0, 12) ?? "nothing"}; at the start it was on ${short(since.branch)}.`,
     );
   } else if (since?.branch !== undefined && now.branch !== since.branch) {
     details.push(`The branch is ${short(now.branch ?? "")}; at the start it was ${short(since.branch)}.`);
   }
-  if (since?.head !== undefined && now.head !== since.head) {
-    const run = { ...callOptions(options), ...repoOptions(repo), okCodes: [0, 1] };
-    const kept =
-      now.head === undefined ? undefined : await git(["merge-base", "--is-ancestor", since.head, now.head], run);
-    if (kept === undefined || !kept.ok || kept.code !== 0) {
-      details.push(
-        `History was rewritten: the commit of the start, ${since.head.slice(0, 12)}, is no ancestor of HEAD any more.`,
-      );
-    }
+  if (since?.head !== undefined && (await isRewritten(repo, since, now, options))) {
+    const where = since.branch === undefined ? "HEAD" : short(since.branch);
+    did(
+      "rewritten-history",
+      `History was rewritten: the commit of the start, ${since.head.slice(0, 12)}, is no ancestor of ${where} any more.`,
+    );
   }
   for (const [name, what] of UNDER_WAY) {
     if (await exists(join(repo.gitDir, name))) details.push(`${what} is under way and not finished.`);
@@ -79,7 +83,19 @@ export async function gitStateFindings(
   const worktree = await readFile(join(repo.gitDir, "locked"), "utf8").catch(() => undefined);
   if (worktree !== undefined && repo.gitDir !== repo.commonDir)
     details.push(`This worktree is locked${lockReason(worktree)}; it was left alone.`);
-  return details.map((detail) => ({ kind: "git-state", detail }));
+  return [...history, ...details.map((detail): VerifyFinding => ({ kind: "git-state", detail }))];
+}
+
+/** The branch of the start lost its commit; a branch that is gone, or none, is judged by HEAD. */
+async function isRewritten(repo: Repo, since: GitHead, now: GitHead, options: TreeOptions): Promise<boolean> {
+  const { head = "", branch } = since;
+  if (now.head === head && now.branch === branch) return false;
+  const run = { ...callOptions(options), ...repoOptions(repo) };
+  const tip = branch === undefined ? undefined : await git(["rev-parse", "--verify", "-q", `${branch}^{commit}`], run);
+  const end = tip?.ok ? tip.stdout.toString("utf8").trim() : now.head;
+  if (end === undefined) return true;
+  const kept = await git(["merge-base", "--is-ancestor", head, end], { ...run, okCodes: [0, 1] });
+  return !kept.ok || kept.code !== 0;
 }
 
 /** `: "reason"`, and whether a process that it names lives. A number alone proves nothing, so the words stay careful. */

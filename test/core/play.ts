@@ -36,6 +36,10 @@ export class Play {
     for (const effect of effects) {
       this.effects.push(effect);
       if (effect.kind === "record") this.#apply(effect.event);
+      if (effect.kind === "review" && this.state.verification.kind === "reviewing") {
+        const { treeId, round } = this.state.verification.facts;
+        this.#apply({ type: "review.started", data: { treeId, round } });
+      }
       if (effect.kind === "decide" && effect.about === "turn-end" && this.verifies) {
         const { decisionId, about: kind } = effect;
         this.#apply({ type: "decision.asked", data: { decisionId, kind } });

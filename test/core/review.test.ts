@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import type { EventDraft, EventMap } from "../../src/core/events.ts";
 import { waitsFor } from "../../src/core/machine/project.ts";
 import { openSignOff } from "../../src/core/machine/verification.ts";
-import { finished, type Play, result, sent, verifying, working } from "./play.ts";
+import { claimed, finished, type Play, recovering, result, sent, swept, verifying, working } from "./play.ts";
 import { identity } from "./random-events.ts";
 
 const reviewed = (
@@ -111,6 +111,54 @@ describe("a candidate of a task with a reviewer", () => {
   test("whose workspace changed before the reviewer saw it is verified anew", () => {
     const play = reviewing().feed({ type: "verify.stale", data: { passedTree: "tree", presentTree: "other" } });
     assert.deepEqual(play.kinds(), ["verify"]);
+  });
+
+  describe("whose Pi died while the reviewer looked", () => {
+    const released: EventDraft = { type: "owner.released", data: { why: "quit" } };
+    const deaths: [string, EventDraft[]][] = [
+      ["of a quit", [released, claimed("recover")]],
+      ["of a kill", [claimed("recover")]],
+    ];
+    for (const [what, events] of deaths) {
+      test(`${what}, keeps its pass: the next one asks the reviewer anew and tells the worker nothing meanwhile`, () => {
+        const play = reviewing().feed(...events, reviewed("pass"));
+        assert.deepEqual(play.kinds(), [], "a word that comes late for the old one does not count for the new one");
+        play.feed(recovering);
+        assert.deepEqual(play.kinds(), ["sweep", "review"]);
+        play.feed(swept);
+        assert.deepEqual(play.kinds(), ["spawn"]);
+        play.feed(...play.respawn());
+        assert.deepEqual([play.kinds(), play.name], [[], "verifying"]);
+        assert.deepEqual(play.feed(reviewed("pass")).kinds(), ["confirm-tree"]);
+        assert.equal(play.state.budgets.rounds, 1, "nothing was verified twice");
+      });
+    }
+
+    test("hears its findings with the word to go on", () => {
+      const play = reviewing().feed(claimed("recover"), recovering, swept);
+      play.feed(...play.respawn(), reviewed("revise", { findings }));
+      const [send] = play.effects.filter((effect) => effect.kind === "send");
+      assert.match(send?.text ?? "", /The test was deleted[\s\S]*Go on with the task/);
+    });
+
+    test("is begun anew in a fresh session", () => {
+      const play = reviewing().feed(claimed("recover"), {
+        type: "task.recovering",
+        data: { fresh: true, resume: false, sessionId: "s2" },
+      });
+      assert.deepEqual([play.kinds().includes("review"), play.state.verification.kind], [false, "none"]);
+    });
+
+    test("and whose workspace is another by then, is gone on with by the worker", () => {
+      const play = reviewing().feed(claimed("recover"), recovering, swept);
+      play.feed(...play.respawn(), { type: "verify.stale", data: { passedTree: "tree", presentTree: "other" } });
+      assert.deepEqual([play.kinds(), play.held], [["send"], undefined]);
+    });
+  });
+
+  test("whose worker is recovered in the same Pi is not reviewed twice at once", () => {
+    const play = reviewing().feed(recovering);
+    assert.deepEqual(play.kinds().includes("review"), false);
   });
 
   const stops: [string, EventDraft][] = [

@@ -9,16 +9,40 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { EventMap } from "../../src/core/events.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { bash, text } from "../support/model-reply.ts";
+import { bash, type Reply, text } from "../support/model-reply.ts";
+import type { Script } from "../support/model-server.ts";
 import { assertNoneLeft, isAlive } from "../support/processes.ts";
 import { until } from "../support/until.ts";
-import { type Cheat, DEADLINE_MS, LOOK_MS, openHouse, play, type Run } from "./cheat-house.ts";
+import { type Cheat, DEADLINE_MS, type Facts, LOOK_MS, openHouse, play, type Run } from "./cheat-house.ts";
 
 const RIGHT = "echo 'export const sum = (a, b) => a + b;' > sum.mjs";
 
 const finding = (run: Run | undefined, kind: string): string[] =>
   (run?.findings ?? []).filter((one) => one.kind === kind).map((one) => one.path ?? one.detail);
 const outcomes = (runs: readonly Run[]): string[] => runs.map((run) => [run.outcome, run.reason].join(" "));
+
+const historyOf = (run: Run): string[] => run.findings.flatMap(({ code }) => (code === undefined ? [] : [code]));
+const toldOf = (events: Facts["events"]): number =>
+  events.filter(
+    ({ type, data }) => type === "prompt.intent" && (data as EventMap["prompt.intent"]).source === "verifier",
+  ).length;
+
+/** Amends the commit of the start and leaves HEAD beside the branch; then does what it does when it is told so. */
+function rewriter(told: (start: string) => Reply[]): Script {
+  const first = [
+    bash(RIGHT),
+    bash("git commit -qa --amend -m rewritten"),
+    bash("git checkout -q --detach"),
+    text("Done."),
+  ];
+  let then: Reply[] | undefined;
+  return (request) => {
+    const start = /the commit ([0-9a-f]{12}) of the start/.exec(request.userTexts().join("\n"))?.[1];
+    if (start === undefined) return first.shift() ?? text("Nothing more.");
+    then ??= told(start);
+    return then.shift() ?? text("Nothing more.");
+  };
+}
 
 const CHEATS: Readonly<Record<string, Cheat>> = {
   "turns the test script into true": {
@@ -68,6 +92,29 @@ const CHEATS: Readonly<Record<string, Cheat>> = {
     look({ runs, cwd }) {
       assert.match(finding(runs[0], "not-covered").join(), /left-over\.mjs/);
       execFileSync("node", ["sum.test.mjs"], { cwd, env: plainEnv() }); // it does pass where the worker sits
+    },
+  },
+  "rewrites history and detaches HEAD, and mends it when it is told": {
+    replies: rewriter((start) => [
+      bash(`git switch -q main && git reset -q --soft ${start} && git commit -qm sum`),
+      text("As it was."),
+    ]),
+    verify: () => ["node --test"],
+    expect: ["completed", null],
+    async look({ view, runs, events }) {
+      assert.deepEqual(outcomes(runs), ["pass ", "pass "]);
+      assert.deepEqual(runs.map(historyOf), [["detached-head", "rewritten-history"], []]);
+      assert.equal(runs[0]?.treeId, runs[1]?.treeId, "no file was touched for it");
+      assert.deepEqual([view.rounds.failed, toldOf(events)], [1, 1]);
+    },
+  },
+  "rewrites history and detaches HEAD, and has its reasons": {
+    replies: rewriter(() => [text("The task is about exactly that.")]),
+    verify: () => ["node --test"],
+    expect: ["completed", null],
+    async look({ runs, events }) {
+      assert.deepEqual(runs.map(historyOf).at(-1), ["detached-head", "rewritten-history"], "a finding, and no more");
+      assert.equal(toldOf(events), 1, "told once");
     },
   },
   "lets the check itself change the workspace": {

@@ -37,7 +37,7 @@ export type ReviewFault =
   /** The model, its provider or the session failed. */
   | "model-error"
   | "no-model"
-  /** There is no checkout to look at: outside git, or it could not be made. */
+  /** There is no checkout to look at: it could not be made. */
   | "no-tree"
   | "aborted";
 

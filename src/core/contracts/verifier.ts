@@ -65,6 +65,8 @@ export interface VerifyFinding {
     | "large-file";
   path?: string;
   detail: string;
+  /** With `git-state`: what the task did to the history that it was given, and can mend without touching a file. */
+  code?: "detached-head" | "rewritten-history";
 }
 
 /** One file that differs from the task's start. */

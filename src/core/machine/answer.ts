@@ -148,9 +148,9 @@ function follows(before: TaskState, after: TaskState, event: TaskEvent): Effect[
       return after.stop.kind === "requested" ? [teardown(after)] : [];
     case "owner.claimed":
       /* Nothing else follows for such a task that would look after what the old worker left. */
-      return claimedAlone(after, event.data.why) && after.resources.length > 0 ? [{ kind: "sweep" }] : [];
+      return claimedAlone(after, event.data.why) ? [...sweep(after), ...reviewAnew(after)] : [];
     case "task.recovering":
-      return after.stop.kind === "none" && after.resources.length > 0 ? [{ kind: "sweep" }] : [];
+      return after.stop.kind === "none" ? [...sweep(after), ...reviewAnew(after)] : [];
     case "pause.requested":
       return after.control.kind === "pausing" ? [{ kind: "end-worker", why: "pause", exitMs: EXIT_MS.other }] : [];
     case "takeover.requested":
@@ -160,6 +160,15 @@ function follows(before: TaskState, after: TaskState, event: TaskEvent): Effect[
     default:
       return [];
   }
+}
+
+function sweep({ resources }: TaskState): Effect[] {
+  return resources.length > 0 ? [{ kind: "sweep" }] : [];
+}
+
+/** The Pi that asked the reviewer about this candidate is gone, and the verdict of the commands is not. */
+function reviewAnew({ verification: v }: TaskState): Effect[] {
+  return v.kind === "reviewing" && !v.begun ? [{ kind: "review" }] : [];
 }
 
 /** What a pass, or a reviewer's word about it, leads to. */

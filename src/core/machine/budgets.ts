@@ -3,6 +3,7 @@ import type { TaskEvent } from "../events.ts";
 import { isTakenOver } from "./control.ts";
 import { type StateName, stateName } from "./project.ts";
 import type { BudgetState, TaskState } from "./state.ts";
+import { isAwaited } from "./verification.ts";
 
 export function budgets(state: TaskState, event: TaskEvent): TaskState {
   const b = state.budgets;
@@ -23,9 +24,11 @@ export function budgets(state: TaskState, event: TaskEvent): TaskState {
     case "takeover.requested":
       return isTakenOver(state) ? state : to({ usedMs: b.usedMs + spentMs(state), ownerMono: event.mono });
     case "review.finished":
-      return state.verification.kind === "reviewing" && event.data.verdict === "revise"
+      return event.data.verdict === "revise" && isAwaited(state.verification, event.data)
         ? to({ failedRounds: b.failedRounds + 1 })
         : state;
+    case "prompt.intent":
+      return state.verification.kind === "repair" ? to({ failedRounds: b.failedRounds + 1 }) : state;
     case "task.recovering":
       if (event.data.handback && isTakenOver(state)) return to({ ownerMono: event.mono });
       return to({ wallWarned: false, extraMs: b.extraMs + (event.data.extendMs ?? 0) });

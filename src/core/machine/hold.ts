@@ -92,8 +92,10 @@ function judged(state: TaskState, event: TaskEvent): TaskState {
         : state;
     }
     case "verify.stale":
-      /* Without a turn that has just ended (a tree signed days later) nobody would verify it again by itself. */
-      return state.budgets.voidRuns < MAX_VOID_RUNS && state.spec?.mode === "auto" && state.turn.kind === "idle"
+      /* Without a turn that has just ended or is about to begin (a tree signed days later) nobody would verify it again by itself. */
+      return state.budgets.voidRuns < MAX_VOID_RUNS &&
+        state.spec?.mode === "auto" &&
+        (state.turn.kind === "idle" || state.prompts.goOn)
         ? state
         : put("tree-changed", "The workspace changed after the verification passed; something still writes to it.");
     case "decision.made":

@@ -5,6 +5,7 @@ import {
   goalMessage,
   handbackPrompt,
   notSigned,
+  repairPrompt,
   revisePrompt,
   wrapUpPrompt,
 } from "../prompts.ts";
@@ -16,7 +17,7 @@ import { answeredWhileDeferred } from "./deferral.ts";
 import { type Effect, record, type Step } from "./effects.ts";
 import { isUnexpectedExit, roundsUsedUp } from "./hold.ts";
 import type { TaskState } from "./state.ts";
-import { isActive, openSignOff } from "./verification.ts";
+import { isActive, openSignOff, repairs } from "./verification.ts";
 
 /** After these ends of a process the conversation may go on in a new one by itself. */
 const RESUMABLE: ReadonlySet<string> = new Set(["unexpected", "completed", "exhausted"]);
@@ -116,7 +117,7 @@ function wantsDecision(state: TaskState): "turn-end" | "exit" | null {
   const { verification: v, decider: d } = state;
   if (!mayAsk(state) || d.about.kind !== "none" || state.closing.kind === "close-out") return null;
   if (isTurnsEnd(state) && v.kind === "none" && state.worker.kind === "live") return "turn-end";
-  const bare = state.resources.length === 0 && v.kind !== "failed" && v.kind !== "revise";
+  const bare = state.resources.length === 0 && !["failed", "revise", "repair"].includes(v.kind);
   return isUnexpectedExit(state) && bare && d.resumes < MAX_RESUMES ? "exit" : null;
 }
 
@@ -143,7 +144,7 @@ function nextMessage(state: TaskState): Message | null {
   if (!spec) return null;
   const started = state.worker.kind === "live" && state.turn.kind === "none";
   const automatic = isAutomatic(state) && openSignOff(state) === null && state.closing.kind !== "close-out";
-  const told = v.kind === "denied" ? notSigned(v.note) : v.kind === "revise" ? revisePrompt(v.review) : null;
+  const told = toldFirst(state);
   if (started && automatic && !p.goalGiven) {
     return { source: "goal", promptId: null, text: goalMessage(spec.goal, spec.brief), redacted: spec.goalRedacted };
   }
@@ -164,10 +165,25 @@ function nextMessage(state: TaskState): Message | null {
     const text = evidencePrompt(v.facts, spec.limits.maxRounds, state.budgets.failedRounds);
     return { source: "verifier", promptId: null, text, redacted: false };
   }
-  if (automatic && spec.mode === "auto" && v.kind === "revise" && !roundsUsedUp(state)) {
-    return { source: "verifier", promptId: null, text: revisePrompt(v.review), redacted: false };
+  const evident = v.kind === "revise" || v.kind === "repair";
+  if (automatic && spec.mode === "auto" && evident && told !== null && !roundsUsedUp(state)) {
+    return { source: "verifier", promptId: null, text: told, redacted: false };
   }
   return null;
+}
+
+/** What the worker has to hear with the next message, whoever's it is. */
+function toldFirst({ verification: v, spec }: TaskState): string | null {
+  switch (v.kind) {
+    case "denied":
+      return notSigned(v.note);
+    case "revise":
+      return revisePrompt(v.review);
+    case "repair":
+      return repairPrompt(repairs(v.facts), spec?.startHead);
+    default:
+      return null;
+  }
 }
 
 /** What goes out anyway says that time is short as well. */

@@ -2,7 +2,7 @@
 import type { TaskEvent } from "../events.ts";
 import { deferredOnly } from "./requests.ts";
 import type { TaskState } from "./state.ts";
-import { outlivesProcess } from "./verification.ts";
+import { afterOwner } from "./verification.ts";
 
 export function owner(state: TaskState, event: TaskEvent): TaskState {
   switch (event.type) {
@@ -27,11 +27,6 @@ function forgetProcess(state: TaskState, mono: number): TaskState {
     requests: deferredOnly(state.requests),
     tools: {},
     progressMono: mono,
-    verification: keepsVerdict(state) ? state.verification : { kind: "none" },
+    verification: afterOwner(state.verification),
   };
-}
-
-function keepsVerdict(state: TaskState): boolean {
-  const { kind } = state.verification;
-  return outlivesProcess(state.verification) || kind === "passed" || kind === "failed" || kind === "error";
 }

@@ -158,7 +158,14 @@ export type VerificationState =
   | { kind: "wanted"; by: "person" | "auto"; mono: number }
   | { kind: "running"; by: "person" | "auto"; mono: number }
   /** Passed; the reviewer looks at it. */
-  | { kind: "reviewing"; facts: VerifyFacts }
+  | {
+      kind: "reviewing";
+      facts: VerifyFacts;
+      /** The reviewer was asked by the present owner. */
+      begun: boolean;
+    }
+  /** Passed, but git's history is not as it was given: the worker is told once, and then it is as it is. */
+  | { kind: "repair"; facts: VerifyFacts }
   /** Passed, and the reviewer wants something changed. */
   | { kind: "revise"; facts: VerifyFacts; review: ReviewFacts }
   /** Passed, and completed only when a person signs it: first without the request (it is being recorded), then with it. */
@@ -333,6 +340,8 @@ export interface TaskState {
   lastReview: ReviewFacts | null;
   /** The newest tree that a person was asked to sign, or that the reviewer held back: their own verification of the same one is the signature. */
   askedTree: string | null;
+  /** The worker was told what it did to git's history. */
+  repairTold: boolean;
   stop: StopState;
   control: ControlState;
   automation: AutomationState;
@@ -391,6 +400,7 @@ export function initialState(taskId: string): TaskState {
     lastVerification: null,
     lastReview: null,
     askedTree: null,
+    repairTold: false,
     stop: { kind: "none" },
     control: { kind: "supervised" },
     automation: { kind: "on" },

@@ -1,8 +1,12 @@
 /**
  * The verification: none → wanted → running → confirming → passed, or failed, or error. Where a person has to sign first:
- * running → signing → confirming, or denied. With a reviewer: running → reviewing → any of these, or revise. A verdict carries its tree; a new turn of the worker makes every verdict void.
+ * running → signing → confirming, or denied. With a reviewer: running → reviewing → any of these, or revise. Where the worker
+ * left git's history otherwise than it was: running → repair, once. A verdict carries its tree; a new turn of the worker
+ * makes every verdict void.
  */
 import type { TaskEvent } from "../events.ts";
+import { isAutomatic } from "./automation.ts";
+import { isOverBudget } from "./spending.ts";
 import type { ReviewFacts, SignOffRequest, TaskState, VerificationState, VerifyFacts } from "./state.ts";
 
 export function verification(state: TaskState, event: TaskEvent): TaskState {
@@ -23,8 +27,10 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
     case "verify.finished":
       if (present.kind !== "running") return state;
       return { ...to(afterRun(state, event.data)), lastVerification: event.data };
+    case "review.started":
+      return present.kind === "reviewing" ? to({ ...present, begun: true }) : state;
     case "review.finished": {
-      if (present.kind !== "reviewing" || present.facts.treeId !== event.data.treeId) return state;
+      if (present.kind !== "reviewing" || !isAwaited(present, event.data)) return state;
       const held = event.data.verdict === "pass" ? {} : { askedTree: present.facts.treeId };
       return { ...to(afterReview(state, present.facts, event.data)), ...held, lastReview: event.data };
     }
@@ -50,10 +56,11 @@ export function verification(state: TaskState, event: TaskEvent): TaskState {
         ? to({ kind: "passed", facts: present.facts })
         : state;
     case "task.recovering":
-      return outlivesProcess(present) && !event.data.fresh ? state : voided(state);
+      return (outlivesProcess(present) || present.kind === "reviewing") && !event.data.fresh ? state : voided(state);
     case "pause.requested":
       return outlivesProcess(present) ? state : voided(state);
     case "prompt.intent":
+      return present.kind === "repair" ? { ...voided(state), repairTold: true } : voided(state);
     case "worker.init":
     case "takeover.requested":
     case "stop.requested":
@@ -70,7 +77,8 @@ function voided(state: TaskState): TaskState {
 
 function afterRun(state: TaskState, facts: VerifyFacts): VerificationState {
   if (facts.outcome !== "pass") return { kind: facts.outcome === "fail" ? "failed" : "error", facts };
-  if (state.spec?.review === true && !isSecondLook(state, facts)) return { kind: "reviewing", facts };
+  if (mayRepair(state, facts)) return { kind: "repair", facts };
+  if (state.spec?.review === true && !isSecondLook(state, facts)) return { kind: "reviewing", facts, begun: false };
   return afterPass(state, facts, false);
 }
 
@@ -105,6 +113,24 @@ function isSecondLook(state: TaskState, facts: VerifyFacts): boolean {
   return facts.by === "person" && state.askedTree === facts.treeId;
 }
 
+/**
+ * Harmless to what the verdict is bound to, and so never a reason to park: the worker gets one round to put it right while
+ * there are rounds, time and money for it. What it leaves as it is after that is a finding, and the task completes.
+ */
+function mayRepair(state: TaskState, facts: VerifyFacts): boolean {
+  const { spec, budgets } = state;
+  if (state.repairTold || facts.by !== "auto" || spec?.mode !== "auto" || repairs(facts).length === 0) return false;
+  const able = isAutomatic(state) && state.worker.kind === "live" && spec.transport === "claude-jsonl";
+  return (
+    able && state.closing.kind === "open" && !isOverBudget(state) && budgets.failedRounds + 1 < spec.limits.maxRounds
+  );
+}
+
+/** Findings about git's history that the worker can mend. */
+export function repairs(facts: VerifyFacts): VerifyFacts["findings"] {
+  return facts.findings.filter(({ code }) => code !== undefined);
+}
+
 export function changedScripts(facts: VerifyFacts): string[] {
   return facts.findings
     .filter((finding) => finding.kind === "changed-script")
@@ -129,6 +155,25 @@ export function isActive(present: VerificationState): boolean {
 /** What a person is asked to sign, or null. It needs no worker and outlives every process. */
 export function openSignOff(state: TaskState): SignOffRequest | null {
   return state.verification.kind === "signing" ? state.verification.request : null;
+}
+
+/** What a new owner finds of a verdict: what was under way is gone, and the reviewer has to be asked anew. */
+export function afterOwner(present: VerificationState): VerificationState {
+  switch (present.kind) {
+    case "reviewing":
+      return { ...present, begun: false };
+    case "passed":
+    case "failed":
+    case "error":
+      return present;
+    default:
+      return outlivesProcess(present) ? present : { kind: "none" };
+  }
+}
+
+/** This is the word of the reviewer that the present owner asked about this very candidate. */
+export function isAwaited(present: VerificationState, { treeId }: Pick<ReviewFacts, "treeId">): boolean {
+  return present.kind === "reviewing" && present.begun && present.facts.treeId === treeId;
 }
 
 /** A candidate that waits for a person, and a person's word about one, are kept when the worker or its owner goes. */

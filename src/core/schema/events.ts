@@ -44,7 +44,7 @@ const Verification = Type.Unsafe<VerifySpec>(
     inputs: Type.Record(Str, Str),
   }),
 );
-const Finding = Type.Unsafe<VerifyFinding>(Type.Object({ kind: Str, path: Opt(Str), detail: Str }));
+const Finding = Type.Unsafe<VerifyFinding>(Type.Object({ kind: Str, path: Opt(Str), detail: Str, code: Opt(Str) }));
 const CommandResult = Type.Unsafe<CommandResultFacts>(
   Type.Object({
     text: Str,
