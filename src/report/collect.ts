@@ -113,6 +113,9 @@ export class Collector {
       case "verify.finished":
         this.#round(seq, at, event.data);
         break;
+      case "review.finished":
+        this.#review(seq, at, event.data);
+        break;
       default:
         break;
     }
@@ -175,6 +178,12 @@ export class Collector {
     if (cost !== null) chapter.costUsd = (chapter.costUsd ?? 0) + Math.max(0, cost - last);
     const point = this.#usage.done().at(-1);
     if (point && data.usage !== undefined) chapter.tokens = (chapter.tokens ?? 0) + tokensOfUsage(data.usage);
+  }
+
+  #review(seq: number, at: string, data: EventMap["review.finished"]): void {
+    const round = this.#rounds.items.findLast(({ facts }) => facts.round === data.round);
+    if (round === undefined || data.late === true) return;
+    round.review = { seq, at, facts: { ...data, findings: data.findings.slice(0, MAX_FINDINGS) } };
   }
 
   #round(seq: number, at: string, data: EventMap["verify.finished"]): void {

@@ -28,9 +28,16 @@ export interface Evidence {
     round: number;
     at: string;
     verifier: string;
-    person: { at: string; via: string } | null;
+    person: Signature | null;
   } | null;
   log: { path: string; records: number; lastSeq: number; damage: string | null };
+}
+
+/** A person's own word, where one was needed. */
+export interface Signature {
+  at: string;
+  via: string;
+  note: string | null;
 }
 
 interface Round {
@@ -59,6 +66,20 @@ interface Round {
     artifact: string | null;
   }[];
   findings: { kind: string; path: string | null; detail: string }[];
+  /** Version lines of what took part; null in a log from before they were noted. */
+  versions: Record<string, string> | null;
+  /** Null where no reviewer has looked at it. */
+  review: {
+    seq: number;
+    at: string;
+    verdict: string;
+    code: string | null;
+    message: string;
+    findings: { file: string | null; line: number | null; problem: string }[];
+    model: string | null;
+    looks: number;
+    durationMs: number;
+  } | null;
 }
 
 export function evidenceOf(report: Report, madeAt: string): Evidence {
@@ -84,7 +105,7 @@ export function evidenceOf(report: Report, madeAt: string): Evidence {
             commands: spec.verify.commands.map((command) => command.text),
             carried: spec.verify.carry,
           },
-    rounds: rounds.map(({ seq, at, facts }) => roundOf(seq, at, facts)),
+    rounds: rounds.map(roundOf),
     roundsLeftOut: report.moreRounds,
     changes: rounds.at(-1)?.facts.changes ?? null,
     signOff:
@@ -101,7 +122,7 @@ export function evidenceOf(report: Report, madeAt: string): Evidence {
   };
 }
 
-function roundOf(seq: number, at: string, facts: EventMap["verify.finished"]): Round {
+function roundOf({ seq, at, facts, review }: Report["rounds"][number]): Round {
   const { round, by, outcome, message, treeId, where, durationMs } = facts;
   return {
     seq,
@@ -129,11 +150,29 @@ function roundOf(seq: number, at: string, facts: EventMap["verify.finished"]): R
       artifact: command.artifact ?? null,
     })),
     findings: facts.findings.map(({ kind, path, detail }) => ({ kind, path: path ?? null, detail })),
+    versions: facts.versions ?? null,
+    review: review === undefined ? null : reviewOf(review),
+  };
+}
+
+function reviewOf({ seq, at, facts }: NonNullable<Report["rounds"][number]["review"]>): NonNullable<Round["review"]> {
+  const { verdict, code, message, findings, model, looks, durationMs } = facts;
+  return {
+    seq,
+    at,
+    verdict,
+    code: code ?? null,
+    message,
+    findings: findings.map(({ file, line, problem }) => ({ file: file ?? null, line: line ?? null, problem })),
+    model: model ?? null,
+    looks,
+    durationMs,
   };
 }
 
 /** A person's own signature, where one was needed. */
-export function signatureOf({ questions }: Pick<Report, "questions">): { at: string; via: string } | null {
+export function signatureOf({ questions }: Pick<Report, "questions">): Signature | null {
   const signed: CallAnswer | undefined = questions.findLast((one) => one.signs)?.steps.at(-1);
-  return signed?.decision === "approve" && signed.by === "person" ? { at: signed.at, via: signed.via } : null;
+  if (signed?.decision !== "approve" || signed.by !== "person") return null;
+  return { at: signed.at, via: signed.via, note: signed.note ?? null };
 }

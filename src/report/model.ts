@@ -107,6 +107,8 @@ export interface Round {
   seq: number;
   at: string;
   facts: EventMap["verify.finished"];
+  /** What a reviewer said about it last. */
+  review?: { seq: number; at: string; facts: EventMap["review.finished"] };
 }
 
 export interface UsagePoint {

@@ -13,6 +13,26 @@ const schema = JSON.parse(
 ) as Parameters<typeof Schema.Check>[0];
 const NOW = "2026-11-30T06:00:00.000Z";
 
+/** Sent back by the reviewer, then left to a person, who signs. */
+const reviewed = (): Report => {
+  const log = new LogBuilder().created().claimed("start").worker(false).prompt("goal", "x");
+  const said = { message: "Not yet.", model: "lab/reviewer", looks: 3, durationMs: 900 };
+  const findings = [{ file: "a.ts", line: 3, problem: "Special-cased." }, { problem: "In general." }];
+  const treeOf = (): string => ((log.events.at(-1)?.data ?? {}) as { treeId: string }).treeId;
+  log.turnOver("done", 0.1, undefined).verified("pass", "Passed.", "ok", []);
+  log.add("review.finished", { ...said, verdict: "revise", treeId: treeOf(), round: 1, findings });
+  log.prompt("verifier", "again").turnOver("done", 0.2, undefined).verified("pass", "Passed.", "ok", []);
+  log.add("review.finished", {
+    ...said,
+    verdict: "unavailable",
+    code: "timeout",
+    treeId: treeOf(),
+    round: 2,
+    findings: [],
+  });
+  return log.completed().report();
+};
+
 const signed = (): Report => {
   const log = new LogBuilder().created().claimed("start").worker(false).prompt("goal", "x");
   log
@@ -38,6 +58,7 @@ describe("the evidence", () => {
     ["a night", () => longTask(450).report()],
     ["a task that was only created", () => new LogBuilder().created().report()],
     ["a signed task", signed],
+    ["a reviewed task", reviewed],
   ];
   for (const [name, make] of reports)
     test(`of ${name} is what its schema says`, () => {
@@ -64,7 +85,26 @@ describe("the evidence", () => {
     assert.equal(evidence.signOff?.person, null);
     assert.equal(evidence.changes?.added, 72);
     const { signOff } = evidenceOf(signed(), NOW);
-    assert.deepEqual([signOff?.verifier, signOff?.person?.via], ["automatic", "dialog"]);
+    const { via, note } = signOff?.person ?? {};
+    assert.deepEqual([signOff?.verifier, via, note], ["automatic", "dialog", "I looked at it."]);
+  });
+
+  test("has the reviewer's words and the versions of the tools beside each round", () => {
+    const { rounds } = evidenceOf(reviewed(), NOW);
+    assert.deepEqual(
+      rounds.map(({ review }) => [review?.verdict, review?.code, review?.model, review?.looks]),
+      [
+        ["revise", null, "lab/reviewer", 3],
+        ["unavailable", "timeout", "lab/reviewer", 3],
+      ],
+    );
+    assert.deepEqual(rounds[0]?.review?.findings, [
+      { file: "a.ts", line: 3, problem: "Special-cased." },
+      { file: null, line: null, problem: "In general." },
+    ]);
+    const night = evidenceOf(longTask(450).report(), NOW);
+    assert.deepEqual(night.rounds[0]?.review, null);
+    assert.ok(rounds.every(({ versions }) => versions === null || typeof versions["git"] === "string"));
   });
 
   test("of a hostile log is JSON with nothing but its text in it", () => {

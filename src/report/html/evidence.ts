@@ -33,11 +33,11 @@ function signOff({ state, view, rounds, questions }: Report, clock: Clock): Html
     const signed = signatureOf({ questions });
     const verifier = last?.facts.by === "person" ? "the verifier, run by a person" : "the verifier";
     rows.push(["Signed off by", signed === null ? verifier : `${verifier}, and then a person (${signed.via})`]);
+    if (signed?.note) rows.push(["Their note", html`<bdi>${inline(signed.note, 600)}</bdi>`]);
     rows.push(["When", momentOf(ended.at, clock)]);
     rows.push(["Tree", html`<code>${ended.treeId}</code>`]);
   } else rows.push(["Signed off by", "nobody yet"]);
-  if (view.reason === "sign-off")
-    rows.push(["Waits for", "a person's sign-off: the worker changed what the verification runs"]);
+  if (view.reason === "sign-off") rows.push(["Waits for", "a person's sign-off"]);
   const verify = state.spec?.verify;
   if (verify !== undefined) {
     rows.push([
@@ -54,7 +54,7 @@ function signOff({ state, view, rounds, questions }: Report, clock: Clock): Html
   return facts("Sign-off", rows);
 }
 
-function roundHtml({ at, facts: round }: Round, clock: Clock, open: boolean, room: Room): Html {
+function roundHtml({ at, facts: round, review }: Round, clock: Clock, open: boolean, room: Room): Html {
   const { outcome, message, treeId, treeAfter, by, where, durationMs, commands, findings } = round;
   const moved =
     treeAfter !== undefined && treeAfter !== treeId ? html` then <code>${inline(treeAfter, 80)}</code>` : null;
@@ -62,7 +62,7 @@ function roundHtml({ at, facts: round }: Round, clock: Clock, open: boolean, roo
 <p><bdi>${inline(message, 600)}</bdi></p>
 <p class="soft">Asked for by ${by === "person" ? "a person" : "the automatic mode"}, ${where === "clean" ? "clean tree" : "workspace"}, ${lengthOf(durationMs)}, tree <code>${inline(treeId, 80)}</code>${moved}</p>
 ${commands.map((command) => commandHtml(command, room))}
-${findingsHtml(findings, room)}</div>`;
+${findingsHtml(findings, room)}${review === undefined ? null : reviewHtml(review.facts)}${versionsHtml(round.versions)}</div>`;
   const head = html`<summary><h3>Round ${round.round}</h3> ${tag(outcome, TONE[outcome])} <span class="soft small">${momentOf(at, clock)}, ${count(commands.length, "command")}, ${count(findings.length, "finding")}</span></summary>`;
   return open
     ? html`<details class="chapter" open>${head}${body}</details>\n`
@@ -90,6 +90,24 @@ function findingsHtml(findings: EventMap["verify.finished"]["findings"], room: R
       html`<tr><td class="w">${tag(kind, "warn")}</td><td><bdi>${path === undefined ? "" : inline(path, 300)}</bdi></td><td><bdi>${inline(detail, 600)}</bdi></td></tr>\n`,
   );
   return html`${table("Findings", [th("Kind", "w"), th("File"), th("What")], rows.shown)}${rows.left === 0 ? null : html`<p class="soft">${rows.left} more findings are in the log.</p>`}`;
+}
+
+const REVIEW_TONE = { pass: "good", revise: "bad", person: "warn", unavailable: "warn" } as const;
+
+function reviewHtml({ verdict, message, findings, model, looks }: EventMap["review.finished"]): Html {
+  const who = model === undefined ? "" : ` (${model})`;
+  const list = findings.slice(0, 40).map(({ file, line, problem }) => {
+    const where = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`}: `;
+    return html`<li><bdi>${inline(`${where}${problem}`, 800)}</bdi></li>`;
+  });
+  return html`<p>Reviewer${inline(who, 120)} ${tag(verdict, REVIEW_TONE[verdict])} <span class="soft">after ${count(looks, "look")} into the tree</span></p>
+<p><bdi>${inline(message, 2_000)}</bdi></p>${list.length === 0 ? null : html`<ul>${list}</ul>`}`;
+}
+
+function versionsHtml(versions: EventMap["verify.finished"]["versions"]): Html | null {
+  const named = Object.entries(versions ?? {}).slice(0, 10);
+  if (named.length === 0) return null;
+  return html`<p class="soft small">With ${inline(named.map(([name, version]) => `${name} ${version}`).join(", "), 300)}</p>`;
 }
 
 function repeat(report: Report): Html | null {
