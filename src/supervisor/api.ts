@@ -185,8 +185,10 @@ export interface Supervisor {
   deny(requestId: string, reason: string | undefined, via: "command" | "dialog"): Promise<Result<{ taskId: string }>>;
   /** `text` is a label, several labels separated by `, `, or free text; with several questions `Question=answer; …`. */
   answer(requestId: string, text: string, via: "command" | "dialog"): Promise<Result<{ taskId: string }>>;
+  /** Answers when it has run and was reviewed; it waits for a reviewer alone no longer than `reviewWaitMs`. */
   verify(
     taskId: string,
+    options?: { reviewWaitMs?: number },
   ): Promise<Result<{ outcome: "pass" | "fail" | "error"; state: StateName; message: string; treeId: string }>>;
   stop(taskId: string, reason: string | undefined): Promise<Result<{ state: StateName }> | StopFailure>;
   /** Ends the worker gracefully and keeps its session. */

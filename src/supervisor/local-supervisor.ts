@@ -117,8 +117,8 @@ export class LocalSupervisor implements Supervisor {
     return refused ?? answerRequest(this.#scope, requestId, { decision: "answer", via, text });
   }
 
-  async verify(taskId: string) {
-    return (await this.#scope.estop.refusal()) ?? verifyTask(this.#scope, taskId);
+  async verify(taskId: string, options: { reviewWaitMs?: number } = {}) {
+    return (await this.#scope.estop.refusal()) ?? verifyTask(this.#scope, taskId, options);
   }
 
   stop(taskId: string, reason: string | undefined) {

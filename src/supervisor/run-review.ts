@@ -5,7 +5,7 @@ import type { VerifyFacts } from "../core/machine/state.ts";
 import { briefLines } from "../core/prompts.ts";
 import type { Failure } from "../core/result.ts";
 import { createReviewer } from "../decision/index.ts";
-import { changedFiles, checkoutTree, diffText } from "../verifier/index.ts";
+import { changedFiles, checkoutTree, diffText, writtenSince } from "../verifier/index.ts";
 import type { DriverPort } from "./effect-port.ts";
 
 /** Bytes of the diff that is read for a review; the prompt shows less, and the reviewer reads files itself. */
@@ -64,9 +64,13 @@ async function judged(port: DriverPort, facts: VerifyFacts): Promise<Outcome> {
   if (!made.ok) return unseen(made, stopSignal);
   try {
     if (made.id !== facts.treeId) return { stale: made.id };
-    const since = spec.startTree;
+    const tree = spec.startTree;
+    const since = tree === undefined ? undefined : { tree, head: spec.startHead?.head };
     const diff = since === undefined ? null : await diffText(spec.cwd, since, { ...git, maxBytes: DIFF_BYTES });
     const changed = since === undefined ? null : await changedFiles(spec.cwd, since, git);
+    const changes = changed?.ok
+      ? listed(changed.files.map((file) => `${file.status} ${file.path}`))
+      : await byTime(spec.cwd, Date.parse(state.createdAt), stopSignal);
     const model = spec.decisionModel;
     const reviewer = createReviewer({
       folder: folder.path,
@@ -82,8 +86,8 @@ async function judged(port: DriverPort, facts: VerifyFacts): Promise<Outcome> {
         rules: briefLines(spec.brief ?? {}),
         verification: spec.verify.commands.map((command) => command.text),
         evidence: evidenceOf(facts),
-        changes: changed?.ok ? listed(changed.files.map((file) => `${file.status} ${file.path}`)) : "(not known)",
-        diff: diff?.ok ? diff.text : "(not known)",
+        changes,
+        diff: diff?.ok ? diff.text : NO_DIFF,
         root: made.tree.root,
       },
       { signal: stopSignal },
@@ -94,6 +98,16 @@ async function judged(port: DriverPort, facts: VerifyFacts): Promise<Outcome> {
       port.record({ type: "notice", data: { level: "warning", text } });
     });
   }
+}
+
+const NO_DIFF = "(not known: the folder is in no git repository, or its start is not known any more. Read the files.)";
+
+/** Without git, what was written since the start is all that is known. */
+async function byTime(cwd: string, since: number, signal: AbortSignal): Promise<string> {
+  const written = await writtenSince(cwd, since, signal);
+  if (!written.ok) return "(not known)";
+  const told = "By their time alone, these were written since the start; deleted files are not known:";
+  return `${told}\n${listed(written.paths.map((path) => `written ${path}`))}`;
 }
 
 function none(code: ReviewFault, reason: string): ReviewOutcome {

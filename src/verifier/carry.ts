@@ -17,9 +17,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { VerifyFinding } from "../core/contracts/verifier.ts";
 import { errnoOf } from "../platform/errno.ts";
-import { removeFolder } from "./clean-folder.ts";
 import type { GitOptions } from "./git.ts";
 import { git, nulList } from "./git.ts";
+import { removeFolder } from "./own-folder.ts";
 
 export type CarryMode = "reflink" | "hard links" | "copy" | "symbolic link";
 

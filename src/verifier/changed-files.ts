@@ -1,12 +1,12 @@
 /** What differs between two trees, by name, size and kind. Content is never judged: a binary is only named. */
-import { rm } from "node:fs/promises";
 import type { VerifyChanges } from "../core/contracts/verifier.ts";
 import type { Result } from "../core/result.ts";
 import { failure } from "../core/result.ts";
 import type { GitOptions } from "./git.ts";
 import { git, nulList } from "./git.ts";
+import { asFarAsKnown } from "./lost-contents.ts";
 import { findRepo } from "./repo.ts";
-import type { TreeOptions } from "./tree-id.ts";
+import type { GitSnapshot, TreeOptions } from "./tree-id.ts";
 import { snapshotRepo, withScratch } from "./tree-id.ts";
 
 export interface ChangedFile {
@@ -19,9 +19,16 @@ export interface ChangedFile {
   size: number;
   /** git object id of the content now; absent when deleted. */
   hash?: string;
-  /** Lines; absent for anything but text. */
+  /** Lines; absent for anything but text, and where the content of then is not known any more. */
   added?: number;
   deleted?: number;
+}
+
+/** Where to compare from: a tree id that `treeId` gave for this workspace with the same `scratchDir`, or any commit. */
+export interface Since {
+  tree: string;
+  /** The commit of then: what stands for contents that no commit held, which are not kept. */
+  head?: string | undefined;
 }
 
 export interface DiffStat {
@@ -34,29 +41,40 @@ export interface DiffStat {
 const LARGE_BYTES = 5 * 1024 * 1024;
 
 /**
- * Files that differ between `sinceTree` (an id that `treeId` gave for this workspace with the same `scratchDir`, or any
- * commit) and the workspace now. Failures: those of `treeId`; `tree-gone` (the scratch folder was lost);
- * `needs-git` (outside git contents are only hashed as a whole).
+ * Files that differ between `since` and the workspace now. Failures: those of `treeId`; `tree-gone` (the scratch folder was
+ * lost); `needs-git` (outside git contents are only hashed as a whole).
  */
 export async function changedFiles(
   cwd: string,
-  sinceTree: string,
+  since: Since,
   options: TreeOptions = {},
 ): Promise<Result<{ tree: string; files: ChangedFile[]; stat: DiffStat }>> {
+  return withNow(cwd, options, async (now) => {
+    const files = await changesBetween(since, now.id, now.options);
+    return files.ok ? { ok: true, tree: now.id, files: files.files, stat: diffStat(files.files) } : files;
+  });
+}
+
+/** Gives `work` the present tree with all contents. */
+async function withNow<T extends object>(
+  cwd: string,
+  options: TreeOptions,
+  work: (now: GitSnapshot) => Promise<Result<T>>,
+): Promise<Result<T>> {
   return withScratch(options, async (scratchDir) => {
     const found = await findRepo(cwd, options);
     if (!found.ok) return found;
     if (found.repo === undefined) {
-      return failure(
-        "needs-git",
-        `${cwd} is in no git repository, so single changes are not known; run "git init" there.`,
-      );
+      const advice = 'single changes are not known; run "git init" there.';
+      return failure("needs-git", `${cwd} is in no git repository, so ${advice}`);
     }
-    const now = await snapshotRepo(found.repo, { ...options, scratchDir });
+    const now = await snapshotRepo(found.repo, { ...options, scratchDir, contents: true });
     if (!now.ok) return now;
-    const files = await changesBetween(sinceTree, now.id, now.options);
-    await rm(now.indexFile, { force: true });
-    return files.ok ? { ok: true, tree: now.id, files: files.files, stat: diffStat(files.files) } : files;
+    try {
+      return await work(now);
+    } finally {
+      await now.release();
+    }
   });
 }
 
@@ -80,15 +98,22 @@ export function changesOf(files: readonly ChangedFile[]): VerifyChanges {
   return { files: listed, more: files.length - listed.length, added, deleted };
 }
 
-/** Compares two trees (or commits) of one object store. */
-export async function changesBetween(
-  from: string,
-  to: string,
-  run: GitOptions,
-): Promise<Result<{ files: ChangedFile[] }>> {
-  if (from === to) return { ok: true, files: [] };
-  const flags = ["-r", "--no-renames", "--no-ext-diff", "--no-textconv", "-z"];
-  const raw = await git(["diff-tree", "--raw", "--no-abbrev", ...flags, from, to], run);
+/** One line of `git diff-tree --raw`. */
+export interface RawChange {
+  path: string;
+  oldMode: string;
+  newMode: string;
+  oldId: string;
+  newId: string;
+  letter: string;
+}
+
+const FLAGS = ["-r", "--no-renames", "--no-ext-diff", "--no-textconv", "-z"];
+
+/** What differs between two trees by name and id alone. Failures: `tree-gone`, and those of git.ts. */
+export async function rawChanges(from: string, to: string, run: GitOptions): Promise<Result<{ changes: RawChange[] }>> {
+  if (from === to) return { ok: true, changes: [] };
+  const raw = await git(["diff-tree", "--raw", "--no-abbrev", ...FLAGS, from, to], run);
   if (!raw.ok) {
     if (raw.reason === "git-failed" && /bad object|not a tree|unknown revision|bad tree/i.test(raw.message)) {
       return failure(
@@ -98,28 +123,44 @@ export async function changesBetween(
     }
     return raw;
   }
-  const counts = await git(["diff-tree", "--numstat", ...flags, from, to], run);
-  // A missing blob (partial clone) costs the line counts, not the list.
-  const lines = counts.ok ? lineCounts(nulList(counts.stdout)) : new Map<string, LineCount>();
-  const files: ChangedFile[] = [];
+  const changes: RawChange[] = [];
   const parts = nulList(raw.stdout);
   for (let at = 0; at + 1 < parts.length; at += 2) {
-    const [oldMode = "", newMode = "", , newId = "", letter = ""] = (parts[at] ?? "").slice(1).split(" ");
-    const path = parts[at + 1] ?? "";
+    const [oldMode = "", newMode = "", oldId = "", newId = "", letter = ""] = (parts[at] ?? "").slice(1).split(" ");
+    changes.push({ path: parts[at + 1] ?? "", oldMode, newMode, oldId, newId, letter });
+  }
+  return { ok: true, changes };
+}
+
+/** Compares a tree (or commit) with a snapshot's, whose contents `run` reaches. */
+export async function changesBetween(
+  since: Since,
+  to: string,
+  run: GitOptions,
+): Promise<Result<{ files: ChangedFile[] }>> {
+  const raw = await rawChanges(since.tree, to, run);
+  if (!raw.ok) return raw;
+  const known = await asFarAsKnown(since.tree, raw.changes, run, since.head);
+  if (!known.ok) return known;
+  const counts = await git(["diff-tree", "--numstat", ...FLAGS, known.from, to], run);
+  // A missing blob (partial clone) costs the line counts, not the list.
+  const lines = counts.ok ? lineCounts(nulList(counts.stdout)) : new Map<string, LineCount>();
+  const files = raw.changes.map(({ path, oldMode, newMode, newId, letter }): ChangedFile => {
     const mode = letter === "D" ? oldMode : newMode;
     const count = lines.get(path);
     const kind =
       mode === "120000" ? "symlink" : mode === "160000" ? "submodule" : count === "binary" ? "binary" : "text";
-    files.push({
+    const counted = kind === "text" && count !== undefined && count !== "binary" && !known.unknown.has(path);
+    return {
       path,
       status: letter === "A" ? "added" : letter === "D" ? "deleted" : letter === "T" ? "type-changed" : "modified",
       kind,
       large: false,
       size: 0,
       ...(letter === "D" ? {} : { hash: newId }),
-      ...(kind === "text" && count !== undefined && count !== "binary" ? count : {}),
-    });
-  }
+      ...(counted ? count : {}),
+    };
+  });
   return withSizes(files, run);
 }
 
@@ -155,29 +196,35 @@ async function withSizes(files: ChangedFile[], run: GitOptions): Promise<Result<
 }
 
 /**
- * The unified diff between `sinceTree` and the workspace now, for people and reviewers: text files only, cut at
- * `maxBytes` (default 200,000) with a line that says so. Not redacted. Failures: those of `changedFiles`.
+ * The unified diff between `since` and the workspace now, for people and reviewers: text files only, cut at `maxBytes`
+ * (default 200,000) with a line that says so. Files whose content of then is not known are named first. Not redacted.
+ * Failures: those of `changedFiles`.
  */
 export async function diffText(
   cwd: string,
-  sinceTree: string,
+  since: Since,
   options: TreeOptions & { maxBytes?: number } = {},
 ): Promise<Result<{ tree: string; text: string; isCut: boolean }>> {
-  return withScratch(options, async (scratchDir) => {
-    const found = await findRepo(cwd, options);
-    if (!found.ok) return found;
-    if (found.repo === undefined) return failure("needs-git", `${cwd} is in no git repository, so there is no diff.`);
-    const now = await snapshotRepo(found.repo, { ...options, scratchDir });
-    if (!now.ok) return now;
+  return withNow(cwd, options, async (now) => {
+    const raw = await rawChanges(since.tree, now.id, now.options);
+    if (!raw.ok) return raw;
+    const known = await asFarAsKnown(since.tree, raw.changes, now.options, since.head);
+    if (!known.ok) return known;
     const maxBytes = options.maxBytes ?? 200_000;
-    const args = ["diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color", sinceTree, now.id];
+    const args = ["diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color", known.from, now.id];
     const output = await git(args, { ...now.options, maxBytes, keepCut: true });
-    await rm(now.indexFile, { force: true });
     if (!output.ok) return output;
-    const isCut = output.isCut;
-    const text = `${output.stdout.toString("utf8")}${isCut ? `\n[… cut at ${maxBytes} bytes …]\n` : ""}`;
+    const { isCut } = output;
+    const text = `${uncertain([...known.unknown])}${output.stdout.toString("utf8")}${isCut ? `\n[… cut at ${maxBytes} bytes …]\n` : ""}`;
     return { ok: true, tree: now.id, text, isCut };
   });
+}
+
+/** Whoever reads the diff must not take for the task's work what stood there before. */
+function uncertain(paths: readonly string[]): string {
+  if (paths.length === 0) return "";
+  const names = summarize(paths, 20);
+  return `[No commit held these files as they were at the start; they are shown against the last commit before it, or whole: ${names}]\n`;
 }
 
 /** `a, b, c and 4 more`. */

@@ -11,11 +11,11 @@ import type { VerifyFinding, VerifySpec } from "../core/contracts/verifier.ts";
 import type { Result } from "../core/result.ts";
 import { failure } from "../core/result.ts";
 import { carryPath, ignoredPaths } from "./carry.ts";
-import { changesBetween, summarize } from "./changed-files.ts";
-import { makeCleanFolder, removeFolder, sweepCleanFolders } from "./clean-folder.ts";
+import { rawChanges, summarize } from "./changed-files.ts";
 import type { GitOptions } from "./git.ts";
 import { callOptions, git, nulList } from "./git.ts";
 import { withoutFilters } from "./git-filters.ts";
+import { makeOwnFolder, removeFolder, sweepOwnFolders } from "./own-folder.ts";
 import { findRepo } from "./repo.ts";
 import type { GitSnapshot, TreeOptions } from "./tree-id.ts";
 import { snapshotRepo } from "./tree-id.ts";
@@ -46,8 +46,8 @@ export async function openCleanTree(
   spec: Pick<VerifySpec, "carry" | "setup">,
   options: CleanOptions,
 ): Promise<Result<{ tree: CleanTree }>> {
-  await sweepCleanFolders(options.scratchDir);
-  const folder = await makeCleanFolder(options.scratchDir);
+  await sweepOwnFolders(options.scratchDir);
+  const folder = await makeOwnFolder(options.scratchDir, "clean");
   const remove = () => removeFolder(folder);
   const target = join(folder, basename(snapshot.repo.root) || "root");
   const carry = spec.setup === undefined ? spec.carry : [];
@@ -122,7 +122,7 @@ async function materialize(
 /** Objects by alternates, refs by a packed file, HEAD detached at a commit of exactly this tree. */
 async function borrow(snapshot: GitSnapshot, gitDir: string, inside: GitOptions): Promise<Result> {
   const { repo } = snapshot;
-  const objects = [snapshot.options.objectDir, join(repo.commonDir, "objects")].filter((path) => path !== undefined);
+  const objects = [join(repo.commonDir, "objects"), snapshot.options.objectDir].filter((path) => path !== undefined);
   await mkdir(join(gitDir, "objects", "info"), { recursive: true });
   await writeFile(join(gitDir, "objects", "info", "alternates"), `${objects.join("\n")}\n`);
   await mkdir(join(gitDir, "info"), { recursive: true });
@@ -223,7 +223,7 @@ async function takeSubmodules(
     const found = await findRepo(folder, options);
     if (!found.ok) return found;
     if (found.repo === undefined) continue;
-    const inner = await snapshotRepo(found.repo, options);
+    const inner = await snapshotRepo(found.repo, { ...options, contents: true });
     if (!inner.ok) return inner;
     try {
       const taken = await takeSubmodule(inner, path, join(target, path), carry, options, depth);
@@ -232,7 +232,7 @@ async function takeSubmodules(
         ...taken.findings.map((one) => (one.path === undefined ? one : { ...one, path: `${path}/${one.path}` })),
       );
     } finally {
-      await rm(inner.indexFile, { force: true });
+      await inner.release();
     }
   }
   return { ok: true, findings };
@@ -249,9 +249,9 @@ async function takeSubmodule(
   const tree = await git(["rev-parse", "--verify", "-q", "HEAD^{tree}"], inner.options);
   if (!tree.ok) return { ok: true, findings: [], leftBehind: [] };
   const id = tree.stdout.toString("utf8").trim();
-  const changes = await changesBetween(id, inner.id, inner.options);
-  if (!changes.ok) return changes;
-  const edited = changes.files.filter((file) => file.status !== "added").map((file) => file.path);
+  const raw = await rawChanges(id, inner.id, inner.options);
+  if (!raw.ok) return raw;
+  const edited = raw.changes.filter(({ letter }) => letter !== "A").map(({ path }) => path);
   if (edited.length > 0) {
     return failure(
       "submodule-changed",

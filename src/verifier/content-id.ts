@@ -69,7 +69,19 @@ export async function fileSha256(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-async function listFiles(cwd: string, signal?: AbortSignal): Promise<Result<{ entries: ContentEntry[] }>> {
+/** Files whose time of writing is later than `sinceMs` (epoch, ms), by path. Times can be set by whoever writes. */
+export async function writtenSince(
+  cwd: string,
+  sinceMs: number,
+  signal?: AbortSignal,
+): Promise<Result<{ paths: string[] }>> {
+  const listed = await listFiles(cwd, signal);
+  if (!listed.ok) return listed;
+  return { ok: true, paths: listed.entries.filter((entry) => entry.mtimeMs > sinceMs).map((entry) => entry.path) };
+}
+
+/** What the content hash covers, by path. Failures: those of `contentId` but `aborted` while hashing. */
+export async function listFiles(cwd: string, signal?: AbortSignal): Promise<Result<{ entries: ContentEntry[] }>> {
   const entries: ContentEntry[] = [];
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {

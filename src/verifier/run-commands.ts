@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { VerifyCommand, VerifyFinding, VerifySpec } from "../core/contracts/verifier.ts";
 import { classify, type ForeignModule } from "./classify.ts";
-import { removeFolder } from "./clean-folder.ts";
 import { verifyEnvironment } from "./environment.ts";
+import { removeFolder } from "./own-folder.ts";
 import type { Outcome, RunScope, VerifierDeps, VerifyOptions } from "./run.ts";
 import { runCommand } from "./run-command.ts";
 

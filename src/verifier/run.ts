@@ -8,7 +8,7 @@ import type { ContainmentRecord } from "../core/contracts/worker.ts";
 import type { Failure } from "../core/result.ts";
 import type { CgroupMode } from "../platform/containment/index.ts";
 import type { ChangedFile } from "./changed-files.ts";
-import { changesBetween, changesOf, summarize } from "./changed-files.ts";
+import { changesBetween, changesOf, rawChanges, type Since, summarize } from "./changed-files.ts";
 import { type CleanTree, openCleanTree } from "./clean-tree.ts";
 import { gatherFindings } from "./findings.ts";
 import { foreignModules } from "./foreign-module.ts";
@@ -25,7 +25,7 @@ export interface ArtifactSink {
 }
 
 export interface VerifierDeps {
-  /** The supervisor's folder (0700) for scratch indexes, scratch objects and clean worktrees; keep it between runs. */
+  /** The supervisor's folder (0700) for scratch indexes, trees and clean worktrees; keep it between runs. */
   scratchDir: string;
   /** Default `auto`. */
   cgroup?: CgroupMode;
@@ -89,7 +89,7 @@ async function verify(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptio
     return redacted(report, options.redactor);
   };
 
-  const before = await takeSnapshot(spec.cwd, scope).catch(unusable);
+  const before = await takeSnapshot(spec.cwd, { ...scope, contents: true }).catch(unusable);
   if (!before.ok) return finish(asError(before));
   const { workspace } = before;
   report.treeBefore = workspace.id;
@@ -125,7 +125,7 @@ export interface RunScope {
 async function runAll(deps: VerifierDeps, spec: VerifySpec, options: VerifyOptions, scope: RunScope): Promise<Outcome> {
   const { report, workspace } = scope;
   const prefix = workspace.git?.repo.prefix ?? "";
-  const changed = await sinceStart(workspace, options.since?.tree);
+  const changed = await sinceStart(workspace, options.since);
   if (changed !== undefined) report.changes = changesOf(changed);
   const facts = { spec, cwd: spec.cwd, notes: workspace.notes, changed, prefix: prefix && `${prefix}/` };
   report.findings.push(...(await gatherFindings(facts)));
@@ -176,10 +176,10 @@ function leftBehind(tree: CleanTree): VerifyFinding[] {
   return [{ kind: "not-covered", detail }];
 }
 
-async function sinceStart(workspace: Workspace, tree: string | undefined): Promise<ChangedFile[] | undefined> {
-  if (tree === undefined) return undefined;
-  if (workspace.git === undefined) return tree === workspace.id ? [] : undefined;
-  const changed = await changesBetween(tree, workspace.id, workspace.git.options);
+async function sinceStart(workspace: Workspace, since: Since | undefined): Promise<ChangedFile[] | undefined> {
+  if (since === undefined) return undefined;
+  if (workspace.git === undefined) return since.tree === workspace.id ? [] : undefined;
+  const changed = await changesBetween(since, workspace.id, workspace.git.options);
   return changed.ok ? changed.files : undefined;
 }
 
@@ -188,8 +188,8 @@ async function treeChanged(
   before: Workspace,
   after: Workspace,
 ): Promise<{ outcome: Outcome; findings: VerifyFinding[] }> {
-  const changes = after.git === undefined ? undefined : await changesBetween(before.id, after.id, after.git.options);
-  const paths = changes?.ok ? changes.files.map((file) => file.path) : [];
+  const changes = after.git === undefined ? undefined : await rawChanges(before.id, after.id, after.git.options);
+  const paths = changes?.ok ? changes.changes.map((file) => file.path) : [];
   const which = paths.length > 0 ? ` (${summarize(paths)})` : "";
   const advice =
     spec.where === "workspace"

@@ -1,9 +1,8 @@
 /** The workspace at one moment, in or outside git, behind one small interface. */
-import { rm } from "node:fs/promises";
 import type { Result } from "../core/result.ts";
 import { contentId } from "./content-id.ts";
 import { findRepo } from "./repo.ts";
-import type { GitSnapshot, TreeNote, TreeOptions } from "./tree-id.ts";
+import type { GitSnapshot, SnapshotOptions, TreeNote } from "./tree-id.ts";
 import { snapshotRepo } from "./tree-id.ts";
 
 export interface Workspace {
@@ -11,14 +10,11 @@ export interface Workspace {
   notes: TreeNote[];
   /** Absent outside git. */
   git?: GitSnapshot;
-  /** Removes the scratch index. */
+  /** Removes scratch index and contents. */
   release(): Promise<void>;
 }
 
-export async function takeSnapshot(
-  cwd: string,
-  options: TreeOptions & { scratchDir: string },
-): Promise<Result<{ workspace: Workspace }>> {
+export async function takeSnapshot(cwd: string, options: SnapshotOptions): Promise<Result<{ workspace: Workspace }>> {
   const found = await findRepo(cwd, options);
   if (!found.ok) return found;
   if (found.repo === undefined) {
@@ -28,6 +24,6 @@ export async function takeSnapshot(
   }
   const snapshot = await snapshotRepo(found.repo, options);
   if (!snapshot.ok) return snapshot;
-  const release = () => rm(snapshot.indexFile, { force: true });
-  return { ok: true, workspace: { id: snapshot.id, notes: snapshot.notes, git: snapshot, release } };
+  const { id, notes, release } = snapshot;
+  return { ok: true, workspace: { id, notes, git: snapshot, release } };
 }

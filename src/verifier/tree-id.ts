@@ -1,9 +1,9 @@
 /**
  * What a verdict is bound to: the git tree id of everything tracked and everything untracked that is not ignored, as
- * `git add -A && git write-tree` would give it, made with a scratch index and a scratch object folder. The person's
- * index, refs and object database are not written to. Outside git: a content hash (content-id.ts).
+ * `git add -A && git write-tree` would give it, made with a scratch index and scratch object folders. The person's index,
+ * refs and object database are not written to, and the contents that git makes objects of are gone with the snapshot. Outside git: a content hash (content-id.ts).
  */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { lstat, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,13 +13,14 @@ import { contentId } from "./content-id.ts";
 import type { GitOptions } from "./git.ts";
 import { callOptions, git, nulList } from "./git.ts";
 import { clearHiddenBits, gitlinkUpdates } from "./index-honesty.ts";
+import { readAgain } from "./lost-contents.ts";
 import type { Repo } from "./repo.ts";
 import { findRepo, repoOptions } from "./repo.ts";
-import { copyIndex, keepIndex, openStore, reuseIndex, type Store } from "./tree-store.ts";
+import { copyIndex, keepIndex, type Lookout, openLookout, openStore, reuseIndex, type Store } from "./tree-store.ts";
 
 export interface TreeOptions {
   /**
-   * Folder (0700, the supervisor's) that keeps scratch index and objects between calls: repeats get cheap, and trees of
+   * Folder (0700, the supervisor's) that keeps scratch index and trees between calls: repeats get cheap, and trees of
    * earlier calls stay comparable. Without it a temporary one is used and removed.
    */
   scratchDir?: string;
@@ -40,13 +41,21 @@ export interface TreeId {
   notes: TreeNote[];
 }
 
+export type SnapshotOptions = TreeOptions & {
+  scratchDir: string;
+  /** The contents of all files are needed (a checkout, a diff), not only their ids. */
+  contents?: boolean;
+};
+
 /** A tree in the scratch store, with what other modules need to go on from it. */
 export interface GitSnapshot extends TreeId {
   repo: Repo;
   /** Scratch index that holds exactly this tree. */
   indexFile: string;
-  /** Options for git commands that read this tree. */
+  /** Options for git commands that read this tree, until `release`. */
   options: GitOptions;
+  /** Removes index and contents. */
+  release(): Promise<void>;
 }
 
 /**
@@ -60,7 +69,7 @@ export async function treeId(cwd: string, options: TreeOptions = {}): Promise<Re
     if (found.repo === undefined) return contentId(cwd, options);
     const snapshot = await snapshotRepo(found.repo, { ...options, scratchDir });
     if (!snapshot.ok) return snapshot;
-    await rm(snapshot.indexFile, { force: true });
+    await snapshot.release();
     return { ok: true, id: snapshot.id, notes: snapshot.notes };
   });
 }
@@ -79,32 +88,30 @@ export async function withScratch<T>(options: TreeOptions, work: (scratchDir: st
   }
 }
 
-/** The caller removes `indexFile` when it is done with it; objects stay in the scratch folder. */
-export async function snapshotRepo(
-  repo: Repo,
-  options: TreeOptions & { scratchDir: string },
-): Promise<Result<GitSnapshot>> {
+/** The caller releases it when it is done with it; trees stay in the scratch folder. */
+export async function snapshotRepo(repo: Repo, options: SnapshotOptions): Promise<Result<GitSnapshot>> {
   const store = await openStore(repo, options.scratchDir);
-  const indexFile = join(store.folder, `index.${process.pid}.${randomBytes(6).toString("hex")}`);
-  const run: GitOptions = {
-    ...repoOptions(repo),
-    indexFile,
-    objectDir: store.objects,
-    ...callOptions(options),
-  };
   // A file that vanishes while git looks at it makes git give up; the next look sees the tree without it.
   for (let left = 2; ; left--) {
-    const result = await fillIndex(repo, store, indexFile, run);
+    const lookout = await openLookout(repo, store, options.scratchDir);
+    const result = await fillIndex(repo, store, lookout, options).catch(async (error: unknown) => {
+      await lookout.release();
+      throw error;
+    });
     if (result.ok) return result;
-    await rm(indexFile, { force: true });
-    await rm(`${indexFile}.lock`, { force: true });
+    await lookout.release();
     if (result.reason !== "git-failed" || left === 0) return result;
   }
 }
 
-async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOptions): Promise<Result<GitSnapshot>> {
+async function fillIndex(
+  repo: Repo,
+  store: Store,
+  { indexFile, objects, release }: Lookout,
+  options: SnapshotOptions,
+): Promise<Result<GitSnapshot>> {
+  const run: GitOptions = { ...repoOptions(repo), indexFile, objectDir: objects, ...callOptions(options) };
   const real = join(repo.gitDir, "index");
-  await rm(indexFile, { force: true });
   // Copied first and hashed then, so that key and copy are of one moment.
   const hasIndex = await copyIndex(real, indexFile).then(
     () => true,
@@ -123,6 +130,10 @@ async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOp
   if (!hidden.ok) return hidden;
   notes.push(...hidden.notes);
 
+  if (options.contents === true) {
+    const again = await readAgain(repo, run);
+    if (!again.ok) return again;
+  }
   const links = await gitlinkUpdates(repo, run);
   if (!links.ok) return links;
   const excluded = links.exclude.map((path) => `:(top,exclude,literal)${path}`);
@@ -146,12 +157,12 @@ async function fillIndex(repo: Repo, store: Store, indexFile: string, run: GitOp
     const pruned = await dropNewlyIgnored(run, real);
     if (!pruned.ok) return pruned;
   }
-  // --missing-ok: a partial clone does not have every blob, and nothing is fetched because we look.
-  const written = await git(["write-tree", "--missing-ok"], run);
+  // --missing-ok: the store has no contents, a partial clone not every one, and nothing is fetched because we look.
+  const written = await git(["write-tree", "--missing-ok"], { ...run, objectDir: store.trees });
   if (!written.ok) return written;
   await keepIndex(store, key, indexFile);
   const id = written.stdout.toString("utf8").trim();
-  return { ok: true, id, notes: notes.slice(0, 50), repo, indexFile, options: run };
+  return { ok: true, id, notes: notes.slice(0, 50), repo, indexFile, options: run, release };
 }
 
 /** Turns git's "could not add" lines (seen with git 2.39, LC_ALL=C) into notes. */

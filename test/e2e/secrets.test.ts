@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { filesHolding } from "../support/files-holding.ts";
 import { bash, text, toolUse } from "../support/model-reply.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { type Pi, startPi } from "../support/pi.ts";
@@ -177,6 +178,7 @@ await onBothLines("a secret", (line) => {
     await assertNoTrace(secrets, lab.stateDir, shownBy(pi));
     await assertNoTrace(secrets, join(lab.home, ".pi"), []);
     assert.deepEqual(await readdir(join(lab.stateDir, "scratch", "clean")), [], "no copy of the workspace stays");
+    assert.deepEqual(await filesHolding(lab.stateDir, argument), [], "nor an object of a file that nobody committed");
   });
 
   test("that is typed into a wrong command comes back in no error", async (t) => {

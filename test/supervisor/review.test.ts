@@ -1,13 +1,13 @@
 /** The reviewer in a task's life: what it sees, what its word leads to, and that no fault of it passes or loses a candidate. */
 import assert from "node:assert/strict";
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { DecisionSessionFactory, DecisionTurn, HelperTool } from "../../src/core/contracts/decision.ts";
 import type { EventMap } from "../../src/core/events.ts";
-import { until } from "../support/until.ts";
-import type { AfterHook } from "../support/workspace.ts";
-import { OPENING, openStage, type Stage } from "./stage.ts";
+import { gate, until } from "../support/until.ts";
+import { type AfterHook, createLab, writeTree } from "../support/workspace.ts";
+import { OPENING, openStage, type Stage, type StageOptions } from "./stage.ts";
 
 const PATIENT = 60_000;
 
@@ -58,8 +58,13 @@ const verdict = (word: string, more: object = {}): DecisionTurn => ({
   calls: [{ name: "review", arguments: { verdict: word, summary: "because", ...more } }],
 });
 
-async function stageWith(t: AfterHook, factory: DecisionSessionFactory | undefined): Promise<Stage> {
+async function stageWith(
+  t: AfterHook,
+  factory: DecisionSessionFactory | undefined,
+  more: Partial<StageOptions> = {},
+): Promise<Stage> {
   return openStage(t, {
+    ...more,
     files: { "sum.mjs": "old\n", ".gitignore": "left-over\n" },
     steps: [...OPENING, { hook: { tool: "Bash", input: { command: "node gen.mjs" } } }, { result: {} }],
     seams: () => (factory === undefined ? {} : { decisions: factory }),
@@ -140,6 +145,76 @@ describe("a reviewer", () => {
       await completed(stage, taskId);
     });
   }
+
+  test("that takes its time holds no program up: the answer says that it looks, and its word still counts", async (t) => {
+    const answer = gate();
+    const { factory } = reviewers(async () => {
+      await answer.opened;
+      return verdict("pass");
+    });
+    const stage = await stageWith(t, factory);
+    const taskId = await worked(stage, "manual");
+    await stage.when(taskId, (view) => view.waitsFor === "result", "the result", PATIENT);
+    const soon = await stage.supervisor.verify(taskId, { reviewWaitMs: 1 });
+    assert.deepEqual([soon.ok && soon.outcome, soon.ok && soon.state], ["pass", "verifying"], JSON.stringify(soon));
+    assert.match(soon.ok ? soon.message : "", /exited with 0.*reviewer still looks at it/);
+    const again = await stage.supervisor.verify(taskId);
+    assert.equal(!again.ok && again.reason, "verifying");
+    answer.open();
+    await completed(stage, taskId);
+  });
+
+  test("reads a copy of a folder that is in no git repository, and is told what was written since the start", async (t) => {
+    const seen: string[] = [];
+    const { factory, looks } = reviewers(async (look) => {
+      seen.push(await look.tool("read", { path: "sum.mjs" }), await look.tool("ls", {}));
+      return verdict("pass");
+    });
+    const lab = await createLab(t);
+    const cwd = join(lab.root, "plain");
+    await writeTree(cwd, { "sum.mjs": "old\n", "old.txt": "x\n", "node_modules/x/index.js": "x\n" });
+    await utimes(join(cwd, "old.txt"), 1, 1);
+    const stage = await stageWith(t, factory, { lab, cwd });
+    const taskId = await worked(stage);
+    await completed(stage, taskId);
+    assert.deepEqual(seen, ["1\tnew\n2\t", "left-over\nold.txt\nsum.mjs"], "what the hash covers, and nothing else");
+    const said = looks[0]?.prompt ?? "";
+    assert.match(said, /By their time alone[\s\S]*\| written left-over\n\| written sum\.mjs\n/);
+    assert.doesNotMatch(said, /old\.txt/);
+    const [finished] = await dataOf(stage, taskId, "review.finished");
+    assert.match(finished?.treeId ?? "", /^sha256:/);
+    assert.deepEqual(await readdir(join(lab.stateDir, "scratch", "clean")), []);
+  });
+
+  test("whose Pi is gone is asked anew by the next one, about the candidate that has already passed", async (t) => {
+    const first = reviewers(() => new Promise<DecisionTurn>(() => undefined));
+    const stage = await stageWith(t, first.factory);
+    const taskId = await worked(stage);
+    await until(() => first.looks.length === 1, PATIENT, "the review");
+    await stage.supervisor.shutdown(1_000);
+    assert.equal((await stage.view(taskId)).recoverable, true);
+
+    const { factory, looks } = reviewers(() => verdict("pass"));
+    const next = await openStage(t, {
+      lab: stage.lab,
+      cwd: stage.cwd,
+      steps: [{ handshake: {} }, { prompt: true }],
+      seams: () => ({ decisions: factory }),
+    });
+    const recovered = await next.supervisor.recover(taskId, { fresh: false });
+    assert.ok(recovered.ok, JSON.stringify(recovered));
+    await completed(next, taskId);
+    assert.equal(looks.length, 1);
+    const events = await next.events(taskId);
+    const counted = (type: string): number => events.filter((event) => event.type === type).length;
+    assert.deepEqual(
+      [counted("verify.finished"), counted("prompt.intent"), counted("task.completed")],
+      [1, 1, 1],
+      "one verification, no message to the worker",
+    );
+    const replayed = await next.supervisor.replay(taskId);
+    assert.ok(replayed.ok && replayed.matches);
+  });
 
   test("in manual mode answers a person's verify; their second one overrules it", async (t) => {
     const { factory, looks } = reviewers(() => verdict("revise", { findings: ["Say it louder."] }));

@@ -304,7 +304,7 @@ test("a hostile repository configuration runs nothing", async (t) => {
   await rm(ran, { force: true });
   const start = await idOf(cwd, lab);
   await writeFile(join(cwd, "a.txt"), "changed\n");
-  const changes = await changedFiles(cwd, start, { scratchDir: join(lab.root, "scratch"), hostEnv: lab.env });
+  const changes = await changedFiles(cwd, { tree: start }, { scratchDir: join(lab.root, "scratch"), hostEnv: lab.env });
   assert.ok(changes.ok, JSON.stringify(changes));
   assert.equal(existsSync(ran), false, existsSync(ran) ? await readFile(ran, "utf8") : "");
   const result = await treeId(cwd, { hostEnv: lab.env });
@@ -385,7 +385,7 @@ test("changed files are listed by name, kind, size and hash; nothing is read int
   await rm(join(cwd, "gone.txt"));
   await rm(join(cwd, "kind.txt"));
   await symlink("a.txt", join(cwd, "kind.txt"));
-  const result = await changedFiles(cwd, start, { scratchDir: join(lab.root, "scratch"), hostEnv: lab.env });
+  const result = await changedFiles(cwd, { tree: start }, { scratchDir: join(lab.root, "scratch"), hostEnv: lab.env });
   assert.ok(result.ok, JSON.stringify(result));
   const seen = result.files.map((file) => [
     file.path,
@@ -404,10 +404,14 @@ test("changed files are listed by name, kind, size and hash; nothing is read int
     ["x.bin", "added", "binary", true, 6 * 1024 * 1024, undefined, undefined],
   ]);
   assert.deepEqual(result.stat, { files: 5, added: 2, deleted: 1, binaries: 1 });
-  const gone = await changedFiles(cwd, `${"0".repeat(39)}1`, {
-    scratchDir: join(lab.root, "scratch"),
-    hostEnv: lab.env,
-  });
+  const gone = await changedFiles(
+    cwd,
+    { tree: `${"0".repeat(39)}1` },
+    {
+      scratchDir: join(lab.root, "scratch"),
+      hostEnv: lab.env,
+    },
+  );
   assert.equal(!gone.ok && gone.reason, "tree-gone");
 });
 
@@ -418,9 +422,9 @@ test("a diff is cut where it is told to be, and a checkout for readers is exactl
   const options = { scratchDir: join(lab.root, "scratch"), hostEnv: lab.env };
   const start = await idOf(cwd, lab);
   await writeFile(join(cwd, "a.txt"), "b\n".repeat(1000));
-  const whole = await diffText(cwd, start, options);
+  const whole = await diffText(cwd, { tree: start }, options);
   assert.ok(whole.ok && !whole.isCut && whole.text.includes("-a\n+b\n"), JSON.stringify(whole));
-  const cut = await diffText(cwd, start, { ...options, maxBytes: 300 });
+  const cut = await diffText(cwd, { tree: start }, { ...options, maxBytes: 300 });
   assert.ok(cut.ok && cut.isCut && cut.text.length < 350 && cut.text.startsWith("diff --git a/a.txt"));
   const checkout = await checkoutTree({ cwd }, options);
   assert.ok(checkout.ok);

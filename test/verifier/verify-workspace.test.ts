@@ -13,6 +13,8 @@ import { bench, hiding, script } from "./support.ts";
 
 interface Case {
   name: string;
+  exitCode?: number | null;
+  signal?: string;
   command: string | string[];
   outcome: VerifyOutcome;
   reason?: string;
@@ -87,6 +89,106 @@ const CASES: Case[] = [
   { name: "a crash by signal is an error", command: "sh -c 'kill -SEGV $$'", outcome: "error", reason: "signal" },
   { name: "a prompt on stdin reads end of file", command: "read answer", outcome: "fail", reason: "exit-code" },
   { name: "a prompt on the terminal has no terminal", command: "read answer </dev/tty", outcome: "fail" },
+  {
+    name: "a prompt that asks until it is answered ends at the time limit",
+    command: "until read answer; do sleep 0.05; done",
+    timeoutMs: 400,
+    outcome: "error",
+    reason: "timeout",
+  },
+  {
+    name: "a program that takes no answer for one is what its status says",
+    command: `python3 -c 'input("Go on? ")'`,
+    outcome: "fail",
+    reason: "exit-code",
+    exitCode: 1,
+  },
+  {
+    name: "a program that reads all of standard input gets nothing",
+    command: 'test -z "$(cat)"',
+    outcome: "pass",
+  },
+  {
+    name: "neither stream is a terminal, so that nothing pages, paints or asks",
+    command: "test -t 0 || test -t 1 || test -t 2",
+    outcome: "fail",
+    reason: "exit-code",
+    exitCode: 1,
+  },
+  {
+    name: "a command that ignores the word to end is killed at its time limit",
+    command: "trap '' TERM INT HUP; while :; do sleep 0.1; done",
+    timeoutMs: 300,
+    outcome: "error",
+    reason: "timeout",
+  },
+  {
+    name: "an endless flood ends at the time limit",
+    command: "yes",
+    timeoutMs: 400,
+    outcome: "error",
+    reason: "timeout",
+  },
+  {
+    name: "a flood before a failure is a failure",
+    command: "yes flood | head -c 20000000; exit 4",
+    outcome: "fail",
+    reason: "exit-code",
+    exitCode: 4,
+  },
+  {
+    name: "one line of many megabytes passes like any other",
+    command: "head -c 20000000 /dev/zero | tr '\\0' x",
+    outcome: "pass",
+    exitCode: 0,
+  },
+  {
+    name: "a kill from outside is an error, not a failure of the work",
+    command: "sh -c 'kill -KILL $$'",
+    outcome: "error",
+    reason: "signal",
+    exitCode: null,
+    signal: "SIGKILL",
+  },
+  {
+    name: "an abort of the command itself is an error",
+    command: "sh -c 'kill -ABRT $$'",
+    outcome: "error",
+    reason: "signal",
+    signal: "SIGABRT",
+  },
+  {
+    name: "a crashed child that its parent reports is a failure",
+    command: "sh -c 'kill -SEGV $$'; exit $?",
+    outcome: "fail",
+    reason: "exit-code",
+    exitCode: 139,
+  },
+  {
+    name: "a command that closes its output and goes on is what its status says",
+    command: "exec >&- 2>&-; exit 3",
+    outcome: "fail",
+    reason: "exit-code",
+    exitCode: 3,
+  },
+  { name: "status 255 fails", command: "exit 255", outcome: "fail", reason: "exit-code", exitCode: 255 },
+  { name: "status 77 (skipped, for automake) fails", command: "exit 77", outcome: "fail", reason: "exit-code" },
+  {
+    name: "a script whose interpreter is not there cannot start",
+    command: "./check",
+    files: { "check!x": "#!/no/such/interpreter\n" },
+    outcome: "error",
+    reason: "cannot-start",
+    exitCode: 127,
+  },
+  {
+    name: "a folder cannot start",
+    command: "./folder",
+    files: { "folder/x.txt": "x" },
+    outcome: "error",
+    reason: "cannot-start",
+    exitCode: 126,
+  },
   { name: "several commands pass together", command: ["true", "test 1 = 1"], outcome: "pass" },
   {
     name: "one failing command of several fails",
@@ -137,14 +239,20 @@ CASES.push(
 );
 
 describe("verification in the workspace: exit status alone decides", () => {
-  for (const { name, command, outcome, reason, timeoutMs, files } of CASES) {
+  for (const { name, command, outcome, reason, timeoutMs, files, exitCode, signal } of CASES) {
     test(name, async (t) => {
       const lab = await createLab(t);
       const cwd = await lab.repo({ "a.txt": "a\n", ...files });
+      for (const path of Object.keys(files ?? {}))
+        if (path.endsWith("!x")) await script(join(cwd, path.slice(0, -2)), files?.[path] ?? "");
       const report = await bench(lab).check(cwd, command, timeoutMs === undefined ? {} : { timeoutMs });
       assert.equal(report.outcome, outcome, JSON.stringify(report, null, 1));
       if (reason !== undefined) assert.equal(report.reason, reason);
       if (outcome === "pass") assert.equal(report.reason, undefined);
+      const last = report.commands.at(-1);
+      if (exitCode !== undefined) assert.equal(last?.exitCode, exitCode);
+      if (signal !== undefined) assert.equal(last?.signal, signal);
+      assert.ok((last?.outputTail.length ?? 0) <= 8_000, "bounded, whatever was printed");
       assert.match(report.treeBefore, /^[0-9a-f]{40}$/);
       assert.equal(report.treeAfter, report.treeBefore);
       assert.ok(report.message.length > 0);

@@ -2,11 +2,16 @@
 import { type Command, EXIT } from "../answer.ts";
 import { safe, stateWords } from "../words-for-people.ts";
 
+/** How long an answer for programs waits for a reviewer, after the commands (ms). */
+const REVIEW_WAIT_MS = 12_000;
+
 export const verify: Command<"verify"> = async ({ call, port }, supervisor) => {
   const [taskId = ""] = call.args;
   if (port.mode === "tui" && !call.json)
     port.show(`The verification of ${taskId} runs; its outcome is shown here.`, "info");
-  const done = await supervisor.verify(taskId);
+  /* A program that asked waits no longer than for the commands; a Pi that ends with its answer would take the reviewer along. */
+  const stays = port.mode === "tui" || port.mode === "rpc";
+  const done = await supervisor.verify(taskId, call.json && stays ? { reviewWaitMs: REVIEW_WAIT_MS } : {});
   if (!done.ok) return done;
   const { outcome, state, message, treeId } = done;
   const said = safe(message);

@@ -13,8 +13,15 @@ export interface Verified {
   treeId: string;
 }
 
-/** Answers when it has run. */
-export async function verifyTask(scope: Scope, taskId: string): Promise<Result<Verified>> {
+/**
+ * Answers when it has run, and a reviewer has given its verdict; with `reviewWaitMs` the answer does not wait longer than that
+ * for the reviewer alone.
+ */
+export async function verifyTask(
+  scope: Scope,
+  taskId: string,
+  options: { reviewWaitMs?: number } = {},
+): Promise<Result<Verified>> {
   const found = await scope.owned(taskId, "verify");
   if (!found.ok) return found;
   const { driver } = found;
@@ -25,7 +32,13 @@ export async function verifyTask(scope: Scope, taskId: string): Promise<Result<V
     ended.kind !== "no" ||
     control.kind !== "supervised" ||
     (budgets.rounds > before && !isActive(verification));
-  await driver.until(over, new AbortController().signal);
+  const never = new AbortController().signal;
+  const { reviewWaitMs } = options;
+  if (reviewWaitMs !== undefined) {
+    await driver.until((state) => over(state) || state.verification.kind === "reviewing", never);
+    await driver.until(over, AbortSignal.timeout(reviewWaitMs));
+  }
+  if (driver.state.verification.kind !== "reviewing" || reviewWaitMs === undefined) await driver.until(over, never);
   await driver.stored();
   const { state } = driver;
   const facts = state.lastVerification;
@@ -38,6 +51,10 @@ export async function verifyTask(scope: Scope, taskId: string): Promise<Result<V
   if (v.kind === "revise") {
     const message = `The verification passed. ${state.hold?.message ?? reviewSummary(v.review)}`;
     return { ok: true, outcome: "fail", state: stateName(state), message, treeId: facts.treeId };
+  }
+  if (v.kind === "reviewing") {
+    const message = `${facts.message} The reviewer still looks at it; \`/supervise status ${taskId}\` shows what it says.`;
+    return { ok: true, outcome: "pass", state: stateName(state), message, treeId: facts.treeId };
   }
   const stale = passed && state.ended.kind !== "completed" && signOff === null;
   const outcome = stale ? "error" : facts.outcome;

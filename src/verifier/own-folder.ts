@@ -1,6 +1,7 @@
 /**
- * The folders in which clean worktrees live: `<scratchDir>/clean/<owner>/<name of the project>`. The owner's process
- * identity is the folder's name, so that whoever comes next can tell a folder in use from one that a crash left behind.
+ * Folders that live as long as their use: clean worktrees in `<scratchDir>/clean/<owner>/<name of the project>`, snapshots in
+ * `<scratchDir>/now/<owner>/`. The owner's process identity is the folder's name, so that whoever comes next can tell a
+ * folder in use from one that a crash left behind.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, lstat, mkdir, readdir, realpath, rmdir, unlink } from "node:fs/promises";
@@ -8,26 +9,30 @@ import { join } from "node:path";
 import { errnoOf } from "../platform/errno.ts";
 import { identify, isAlive } from "../platform/process/index.ts";
 
+const KINDS = ["clean", "now"] as const;
+
 /** Makes an empty folder of our own (0700). */
-export async function makeCleanFolder(scratchDir: string): Promise<string> {
+export async function makeOwnFolder(scratchDir: string, kind: (typeof KINDS)[number]): Promise<string> {
   const own = identify(process.pid);
   if (own === undefined) throw new Error("This process does not find itself in the process table.");
   const name = [own.pid, encodeURIComponent(own.startTicks), own.bootId, randomBytes(4).toString("hex")].join("_");
-  const folder = join(scratchDir, "clean", name);
+  const folder = join(scratchDir, kind, name);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // Tools compare paths: none of them may hold a link (macOS: /tmp).
   return realpath(folder);
 }
 
 /** Removes folders whose owner is gone. Returns how many. */
-export async function sweepCleanFolders(scratchDir: string): Promise<number> {
+export async function sweepOwnFolders(scratchDir: string): Promise<number> {
   let removed = 0;
-  for (const name of await readdir(join(scratchDir, "clean")).catch(() => [])) {
-    const [pid = "", startTicks = "", bootId = ""] = name.split("_");
-    const owner = { pid: Number(pid), startTicks: decodeURIComponent(startTicks), bootId };
-    if (!/^\d+$/.test(pid) || isAlive(owner)) continue;
-    await removeFolder(join(scratchDir, "clean", name));
-    removed++;
+  for (const kind of KINDS) {
+    for (const name of await readdir(join(scratchDir, kind)).catch(() => [])) {
+      const [pid = "", startTicks = "", bootId = ""] = name.split("_");
+      const owner = { pid: Number(pid), startTicks: decodeURIComponent(startTicks), bootId };
+      if (!/^\d+$/.test(pid) || isAlive(owner)) continue;
+      await removeFolder(join(scratchDir, kind, name));
+      removed++;
+    }
   }
   return removed;
 }
