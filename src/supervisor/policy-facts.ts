@@ -5,9 +5,10 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, type Stats, statSync } from "node:fs";
-import { dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
+import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { GitState, PolicyFacts } from "../core/contracts/policy.ts";
+import { type Look, PathLook } from "./path-look.ts";
 
 export interface DiskFactsOptions {
   workspace: string;
@@ -23,7 +24,6 @@ export interface DiskFacts extends PolicyFacts {
 }
 
 const GIT_TIMEOUT_MS = 2_000;
-const MAX_LINKS = 40;
 const MAX_CANDIDATES = 500;
 const MAX_GIT_OUTPUT = 256 * 1024;
 const MAX_PACKAGE_JSON = 1024 * 1024;
@@ -33,6 +33,7 @@ const CREDENTIAL_PLACES = [".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config
 
 export function diskFacts(options: DiskFactsOptions): DiskFacts {
   const { workspace, home, stateDir } = options;
+  const look = new PathLook();
   const cache = new Map<string, unknown>();
   const once = <T>(key: string, make: () => T): T => {
     if (cache.has(key)) return cache.get(key) as T;
@@ -42,65 +43,37 @@ export function diskFacts(options: DiskFactsOptions): DiskFacts {
   };
 
   return {
-    nextCall: () => cache.clear(),
-    realPath: (path) => once(`real ${path}`, () => realPathOf(path)),
-    kind: (path) => once(`kind ${path}`, () => kindOf(path)),
-    hardLinks: (path) => once(`links ${path}`, () => hardLinksOf(path, [workspace, home, stateDir])),
-    gitState: (path) => once(`git ${path}`, () => gitStateOf(workspace, path)),
+    nextCall: () => {
+      look.forget();
+      if (cache.size > 0) cache.clear();
+    },
+    realPath: (path) => look.real(path),
+    kind: (path) => kindOf(look.target(path)),
+    hardLinks: (path) => {
+      const target = look.target(path);
+      if (target === "absent") return NO_LINKS;
+      if (target !== undefined && (!target.isFile() || target.nlink < 2)) return NO_LINKS;
+      return once(`links ${path}`, () => hardLinksOf(path, target, look, [workspace, home, stateDir]));
+    },
+    gitState: (path) => once(`git ${path}`, () => gitStateOf(workspace, path, look)),
     packageScripts: (folder) => once(`scripts ${folder}`, () => packageScriptsOf(folder)),
-    hasLocalBin: (folder, name) => once(`bin ${folder} ${name}`, () => hasLocalBin(workspace, folder, name)),
-    changedByTask: (path) => isYounger(path, "ctimeMs", options.since),
-    createdByTask: (path) => isYounger(path, "birthtimeMs", options.since),
+    hasLocalBin: (folder, name) => once(`bin ${folder} ${name}`, () => hasLocalBin(workspace, folder, name, look)),
+    changedByTask: (path) => isYounger(look.target(path), "ctimeMs", options.since),
+    createdByTask: (path) => isYounger(look.target(path), "birthtimeMs", options.since),
   };
 }
 
-/** Follows links by hand where realpath(3) would fail: a path that does not exist counts by its deepest real parent. */
-function realPathOf(path: string, links = 0): string | undefined {
-  try {
-    return realpathSync.native(path);
-  } catch (error) {
-    const code = codeOf(error);
-    if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
-  }
-  const target = linkTarget(path);
-  if (target !== undefined) return links >= MAX_LINKS ? undefined : realPathOf(target, links + 1);
-  const parent = dirname(path);
-  if (parent === path) return path;
-  const real = realPathOf(parent, links);
-  return real === undefined
-    ? undefined
-    : join(real, path.slice(parent.length).replaceAll(sep, "/").replace(/^\/+/, ""));
-}
-
-function linkTarget(path: string): string | undefined {
-  try {
-    return normalize(resolve(dirname(path), readlinkSync(path)));
-  } catch {
-    return undefined;
-  }
-}
+const NO_LINKS: readonly string[] = [];
 
 /** By the times that only the kernel sets: unlike the modification time, a program cannot choose them. */
-function isYounger(path: string, time: "ctimeMs" | "birthtimeMs", since: number | undefined): boolean {
+function isYounger(target: Look, time: "ctimeMs" | "birthtimeMs", since: number | undefined): boolean {
   if (since === undefined) return false;
-  const stats = statOf(path);
-  return stats !== "absent" && (stats === undefined || stats[time] > since);
+  return target !== "absent" && (target === undefined || target[time] > since);
 }
 
-function kindOf(path: string): "file" | "directory" | "other" | "absent" | undefined {
-  const stats = statOf(path);
-  if (stats === "absent") return "absent";
-  if (stats === undefined) return undefined;
-  return stats.isFile() ? "file" : stats.isDirectory() ? "directory" : "other";
-}
-
-function statOf(path: string): Stats | "absent" | undefined {
-  try {
-    return statSync(path);
-  } catch (error) {
-    const code = codeOf(error);
-    return code === "ENOENT" || code === "ENOTDIR" ? "absent" : undefined;
-  }
+function kindOf(target: Look): "file" | "directory" | "other" | "absent" | undefined {
+  if (target === "absent" || target === undefined) return target;
+  return target.isFile() ? "file" : target.isDirectory() ? "directory" : "other";
 }
 
 /**
@@ -109,12 +82,11 @@ function statOf(path: string): Stats | "absent" | undefined {
  */
 function hardLinksOf(
   path: string,
+  stats: Look,
+  look: PathLook,
   [workspace, home, stateDir]: [string, string, string],
 ): readonly string[] | undefined {
-  const stats = statOf(path);
-  if (stats === "absent") return [];
-  if (stats === undefined) return undefined;
-  if (!stats.isFile() || stats.nlink < 2) return [];
+  if (stats === undefined || stats === "absent") return undefined;
   const folders = [
     ...CREDENTIAL_PLACES.map((name) => join(home, name)),
     join(workspace, ".git"),
@@ -130,7 +102,7 @@ function hardLinksOf(
       if (looked > MAX_CANDIDATES) return undefined;
       const candidate = join(folder, name);
       if (candidate === path) continue;
-      const other = statOf(candidate);
+      const other = look.target(candidate);
       if (other !== "absent" && other?.ino === stats.ino && other.dev === stats.dev) names.push(candidate);
     }
   }
@@ -150,13 +122,9 @@ function entriesOf(folder: string): string[] {
  * configuration runs: the index is listed without the fsmonitor, and contents are compared by hash instead of by
  * `git status`, which would run clean filters.
  */
-function gitStateOf(workspace: string, path: string): GitState | undefined {
-  try {
-    lstatSync(path);
-  } catch (error) {
-    const code = codeOf(error);
-    return code === "ENOENT" || code === "ENOTDIR" ? "absent" : undefined;
-  }
+function gitStateOf(workspace: string, path: string, look: PathLook): GitState | undefined {
+  const found = look.name(path);
+  if (found === "absent" || found === undefined) return found;
   const name = relative(workspace, path);
   if (name === "" || name.startsWith("..") || isAbsolute(name)) return undefined;
   const tracked = git(workspace, ["ls-files", "-s", "-z", "--", `:(literal)${name}`]);
@@ -229,15 +197,11 @@ function packageScriptsOf(folder: string): Readonly<Record<string, string>> | un
   }
 }
 
-function hasLocalBin(workspace: string, folder: string, name: string): boolean {
+function hasLocalBin(workspace: string, folder: string, name: string, look: PathLook): boolean {
   if (name === "" || name.includes("/") || name === "..") return false;
   for (let at = folder; at === workspace || at.startsWith(workspace + sep); at = dirname(at)) {
-    if (statOf(join(at, "node_modules/.bin", name)) instanceof Object) return true;
+    if (look.target(join(at, "node_modules/.bin", name)) instanceof Object) return true;
     if (at === workspace) break;
   }
   return false;
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
