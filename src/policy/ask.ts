@@ -65,9 +65,17 @@ function blanks(gap: string): string {
   return gap.includes("\n") ? gap : gap.replace(/[ \t]+/g, " ");
 }
 
-function stable(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) => {
-    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;
-    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
+/** JSON with the fields of every object in one order. What no tool input holds (a BigInt, a cycle) counts as null. */
+function stable(value: unknown, depth = 0): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value !== "object" || value === null)
+    return typeof value === "bigint" ? "null" : `${JSON.stringify(value)}`;
+  if (depth >= MAX_DEPTH) return "null";
+  if (Array.isArray(value)) return `[${value.map((inner) => stable(inner, depth + 1)).join(",")}]`;
+  const fields = Object.keys(value).sort();
+  const record = value as Record<string, unknown>;
+  return `{${fields.map((name) => `${JSON.stringify(name)}:${stable(record[name], depth + 1)}`).join(",")}}`;
 }
+
+/** The worker's adapter lets no deeper input through. */
+const MAX_DEPTH = 256;

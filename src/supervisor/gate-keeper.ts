@@ -2,7 +2,6 @@
  * Every tool call passes here: judged on its real input, logged redacted, answered from the log's state. What goes
  * wrong in here denies the call; an error reply would let it through (seen on Claude Code 2.1.268).
  */
-import { createHash } from "node:crypto";
 import type { PolicyContext, PolicyDecision, ToolCall } from "../core/contracts/policy.ts";
 import type { GateReply, WorkerEvent } from "../core/contracts/worker.ts";
 import type { EventMap } from "../core/events.ts";
@@ -11,6 +10,7 @@ import { deferredFor } from "../core/machine/deferral.ts";
 import { isLate } from "../core/machine/late.ts";
 import type { RequestKind } from "../core/machine/state.ts";
 import { judge, normalizeAsk } from "../policy/index.ts";
+import { sha256 } from "../store/event-line.ts";
 import { boundedInput } from "./bounds.ts";
 import type { DriverPort } from "./effect-port.ts";
 import type { DiskFacts } from "./policy-facts.ts";
@@ -61,7 +61,10 @@ export function createGateKeeper(port: DriverPort, context: PolicyContext, facts
       input: boundedInput(port.redactor.data(event.input)),
       cwd: port.redactor.text(event.cwd),
       ...(event.agentId === undefined ? {} : { agentId: event.agentId }),
-      ask: askHash({ toolName: event.toolName, input: event.input, cwd: event.cwd }),
+      /* Told apart are asks that were not allowed: their repeats are counted. */
+      ...(decision.verdict === "allow"
+        ? {}
+        : { ask: askHash({ toolName: event.toolName, input: event.input, cwd: event.cwd }) }),
       ...(waits
         ? { requestId: deferred?.requestId ?? port.deps.ids.requestId(), kind: KINDS[event.toolName] ?? "tool" }
         : {}),
@@ -101,7 +104,7 @@ export function createGateKeeper(port: DriverPort, context: PolicyContext, facts
 
 /** Equal asks have equal hashes; the ask itself may hold a secret. */
 function askHash(call: ToolCall): string {
-  return createHash("sha256").update(normalizeAsk(call)).digest("hex").slice(0, 32);
+  return sha256(normalizeAsk(call)).slice(0, 32);
 }
 
 const STOPPED: GateReply = { decision: "deny", reason: "The supervisor has stopped this task; end your turn." };
