@@ -110,10 +110,14 @@ export interface LinePlace {
 
 /** The record of one line (without its line feed), or one clause on what is wrong with it. */
 export function decodeLine(line: Buffer, place: LinePlace): StoredEvent | string {
-  if (!isUtf8(line)) return "it is not UTF-8";
+  return isUtf8(line) ? decodeText(line.toString("utf8"), place) : "it is not UTF-8";
+}
+
+/** The same of a line that is text already. */
+export function decodeText(text: string, place: LinePlace): StoredEvent | string {
   let value: unknown;
   try {
-    value = JSON.parse(line.toString("utf8"));
+    value = JSON.parse(text);
   } catch {
     return "it is not JSON";
   }

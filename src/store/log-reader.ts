@@ -92,7 +92,7 @@ export async function verifyLog(
   const chain = chainFrom(taskId, 0, anchor);
   let torn = 0;
   const check = async function* (handle: FileHandle): AsyncGenerator<Failure, void> {
-    for await (const batch of checkedBatches(handle, chain)) if (!batch.ok) return yield batch;
+    for await (const batch of checkedBatches(handle, chain, { forget: true })) if (!batch.ok) return yield batch;
     torn = Math.max(0, (await handle.stat()).size - chain.end());
   };
   for await (const fault of withLog(path, check)) return fault;
@@ -127,7 +127,8 @@ async function* eventsOf(
   const from = range.from ?? 1;
   const start = range.check === "from" && from > 1 ? startOf(path, taskId, from) : { ok: true as const, offset: 0 };
   if (!start.ok) return yield start;
-  for await (const batch of checkedBatches(handle, chainFrom(taskId, start.offset), again)) {
+  const chain = chainFrom(taskId, start.offset);
+  for await (const batch of checkedBatches(handle, chain, again === undefined ? {} : { again })) {
     if (!batch.ok) return yield batch;
     for (const event of batch.events) if (event.seq >= from) yield { ok: true, event };
   }
