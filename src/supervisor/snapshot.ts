@@ -9,6 +9,11 @@ import { viewOf } from "./view.ts";
 
 /** Milliseconds within which a change that is no change of the state name is written. */
 const LAZY_MS = 500;
+/**
+ * Milliseconds within which a new state name is written. A state that is left at once (a call that is answered) costs no
+ * write of its own, and an answer that waits for the log's sync does not share the disk with this file's two.
+ */
+const SOON_MS = 25;
 
 /** What `task.json` holds beside its head. */
 export type Snapshotted = TaskHead & {
@@ -46,10 +51,10 @@ export function stateHash(state: TaskState): string {
 
 export class Snapshot {
   readonly #port: DriverPort;
-  #cancel: (() => void) | null = null;
+  #timer: { due: number; cancel: () => void } | null = null;
   #writing: Promise<void> | null = null;
   #dirty = false;
-  /** The state name has changed since the last write began: what follows that write does not wait. */
+  /** The state name has changed since the last write began: what follows that write comes soon. */
   #urgent = false;
   #abandoned = false;
 
@@ -60,15 +65,8 @@ export class Snapshot {
   changed(before: TaskState, after: TaskState): void {
     if (this.#abandoned) return;
     this.#dirty = true;
-    const urgent = stateName(before) !== stateName(after) || costUsd(before) !== costUsd(after);
-    if (!urgent) {
-      this.#later();
-      return;
-    }
-    this.#cancel?.();
-    this.#cancel = null;
-    this.#urgent = true;
-    void this.#write();
+    this.#urgent ||= stateName(before) !== stateName(after) || costUsd(before) !== costUsd(after);
+    this.#later();
   }
 
   /** What is on disk is not this state, whoever is to blame for it. */
@@ -85,39 +83,50 @@ export class Snapshot {
 
   /** The state has left the log behind: what is on disk stays the truth. */
   abandon(): void {
-    this.#cancel?.();
-    this.#cancel = null;
+    this.#disarm();
     this.#abandoned = true;
   }
 
   /** Writes the last state; nothing is written after it. */
   async close(): Promise<void> {
-    this.#cancel?.();
-    this.#cancel = null;
+    this.#disarm();
     if (this.#writing) await this.#writing;
     await this.#write();
+    this.#disarm();
   }
 
   #write(): Promise<void> {
     this.#writing ??= this.#writeOnce().finally(() => {
       this.#writing = null;
-      if (!this.#dirty || this.#abandoned) return;
-      if (this.#urgent) void this.#write();
-      else this.#later();
+      if (this.#dirty && !this.#abandoned) this.#later();
     });
     return this.#writing;
   }
 
+  /** A write under way looks again at its end. */
   #later(): void {
-    this.#cancel ??= this.#port.deps.clock.setTimer(LAZY_MS, () => {
-      this.#cancel = null;
+    if (this.#writing !== null) return;
+    const { clock } = this.#port.deps;
+    const ms = this.#urgent ? SOON_MS : LAZY_MS;
+    const due = clock.mono() + ms;
+    if (this.#timer !== null && this.#timer.due <= due) return;
+    this.#disarm();
+    const cancel = clock.setTimer(ms, () => {
+      this.#timer = null;
       void this.#write();
     });
+    this.#timer = { due, cancel };
+  }
+
+  #disarm(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
   }
 
   /** The log first: a record never stands ahead of what a power cut would leave of the log. */
   async #writeOnce(): Promise<void> {
     if (!this.#dirty || this.#abandoned) return;
+    this.#disarm();
     this.#dirty = false;
     this.#urgent = false;
     const { state, task } = this.#port;
