@@ -2,7 +2,7 @@
  * A small file that is looked at again and again: one `lstat`, and a guarded read only when it changed. The file is
  * never trusted further than its judgement on the open descriptor goes.
  */
-import { lstatSync } from "node:fs";
+import { lstatSync, type Stats } from "node:fs";
 import type { Failure, Result } from "../core/result.ts";
 import type { Ownership } from "../platform/account.ts";
 import { fileFailure } from "../platform/errno.ts";
@@ -18,7 +18,8 @@ export class CachedFile<T> {
   readonly path: string;
   readonly #parse: (bytes: Uint8Array) => Result<{ value: T }>;
   readonly #ownership: Ownership;
-  #key: string | undefined;
+  /** What the file was when its reading was kept. */
+  #seen: Stats | undefined;
   #kept: Reading<T> = { state: "absent" };
 
   constructor(path: string, ownership: Ownership, parse: (bytes: Uint8Array) => Result<{ value: T }>) {
@@ -29,23 +30,33 @@ export class CachedFile<T> {
 
   /** Never throws; about 2 microseconds when nothing changed. */
   read(): Reading<T> {
-    let key: string;
-    let changedMs: number;
+    let stats: Stats | undefined;
     try {
-      const stats = lstatSync(this.path, { throwIfNoEntry: false });
-      if (stats === undefined) return { state: "absent" };
-      key = `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.mode} ${stats.uid} ${stats.nlink}`;
-      changedMs = stats.ctimeMs;
+      stats = lstatSync(this.path, { throwIfNoEntry: false });
     } catch (error) {
       return { state: "unclear", fault: fileFailure("look at", this.path, error) };
     }
-    if (key === this.#key) return this.#kept;
+    if (stats === undefined) return { state: "absent" };
+    if (this.#seen !== undefined && isSame(stats, this.#seen)) return this.#kept;
     const reading = readGuarded(this.path, this.#ownership, this.#parse);
-    const isSettled = Math.abs(Date.now() - changedMs) > SETTLED_MS;
-    this.#key = isSettled && reading.state === "read" ? key : undefined;
+    const isSettled = Math.abs(Date.now() - stats.ctimeMs) > SETTLED_MS;
+    this.#seen = isSettled && reading.state === "read" ? stats : undefined;
     this.#kept = reading;
     return reading;
   }
+}
+
+function isSame(a: Stats, b: Stats): boolean {
+  return (
+    a.ino === b.ino &&
+    a.ctimeMs === b.ctimeMs &&
+    a.mtimeMs === b.mtimeMs &&
+    a.size === b.size &&
+    a.dev === b.dev &&
+    a.mode === b.mode &&
+    a.uid === b.uid &&
+    a.nlink === b.nlink
+  );
 }
 
 /** One guarded read without memory. */

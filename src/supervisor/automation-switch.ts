@@ -62,8 +62,9 @@ export function automationSwitch(deps: Pick<SupervisorDeps, "env" | "agentDir" |
 function stampOf(file: string | undefined): string {
   if (file === undefined) return "no file";
   try {
-    const { size, mtimeMs, ctimeMs, ino } = statSync(file);
-    return `${size}:${mtimeMs}:${ctimeMs}:${ino}`;
+    /* Most people have no such file, and an exception would cost ten times the look. */
+    const stats = statSync(file, { throwIfNoEntry: false });
+    return stats === undefined ? "ENOENT" : `${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}:${stats.ino}`;
   } catch (error) {
     return errnoOf(error) ?? "unreadable";
   }

@@ -1,7 +1,7 @@
 /** The worker's stdin: whole lines in order, a bound on what waits, a bound on how long, and no unheard stream error. */
 import type { Writable } from "node:stream";
 import { failure, type Result } from "../core/result.ts";
-import type { Clock } from "../platform/clock.ts";
+import type { Cancel, Clock } from "../platform/clock.ts";
 
 export const WRITE_TIMEOUT_MS = 30_000;
 /** Bytes that may wait in memory for a worker that does not read. */
@@ -37,14 +37,17 @@ export class LineWriter {
       );
     }
     return new Promise((resolve) => {
-      const cancel = this.#clock.setTimer(WRITE_TIMEOUT_MS, () =>
-        resolve(failure("write-timeout", `The worker did not read its input for ${WRITE_TIMEOUT_MS / 1000} s.`)),
-      );
+      let cancel: Cancel | undefined;
       this.#stream.write(bytes, (error) => {
-        cancel();
+        cancel?.();
         if (error) this.#broken ??= error.message;
         resolve(error ? this.#gone() : { ok: true });
       });
+      /* Usually the pipe took all of it at once, and only the callback is still to come: no clock is needed for that. */
+      if (this.#stream.writableLength === 0) return;
+      cancel = this.#clock.setTimer(WRITE_TIMEOUT_MS, () =>
+        resolve(failure("write-timeout", `The worker did not read its input for ${WRITE_TIMEOUT_MS / 1000} s.`)),
+      );
     });
   }
 
