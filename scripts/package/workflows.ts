@@ -114,6 +114,8 @@ function checkCi({ on, jobs }: Workflow, say: (what: string) => void): void {
     "npm run check",
     "npm test",
     "npm run test:pi",
+    "npm run test:soak",
+    "npm run tasks",
     "npm run test:install",
     "npm run build",
     "npm audit --audit-level=high",

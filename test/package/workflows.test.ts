@@ -40,6 +40,8 @@ const BROKEN: readonly (readonly [string, string, string | RegExp, string, RegEx
   ["no tests on Node 26", "ci.yml", "{ node: 26, npm: 12 }", "{ node: 24, npm: 12 }", /Node 26/],
   ["no tests with npm 10", "ci.yml", /npm: 10 \}/g, "npm: 11 }", /npm 10/],
   ["no tests on both lines of Pi", "ci.yml", "- run: npm run test:pi", "- run: npm run test:unit", /test:pi/],
+  ["no long proofs", "ci.yml", "- run: npm run test:soak", "- run: npm run test:unit", /test:soak/],
+  ["no scripted tasks", "ci.yml", "- run: npm run tasks", "- run: npm run demo", /npm run tasks/],
   ["no audit", "ci.yml", "- run: npm audit --audit-level=high", "- run: npm audit --audit-level=critical", /npm audit/],
   ["a gate that skips", "ci.yml", "${{ always() }}", "${{ success() }}", /counts as passed/],
   ["a gate that forgets a job", "ci.yml", "install, audit, package]", "install, package]", /does not need exactly/],
