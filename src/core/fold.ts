@@ -79,6 +79,7 @@ const KNOWN: ReadonlySet<string> = new Set<EventType>([
   "ungated",
   "worker.drift",
   "budget.exhausted",
+  "budget.renewed",
   "budget.warning",
   "timer.fired",
   "rejected",

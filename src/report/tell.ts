@@ -55,6 +55,8 @@ export function tell(event: TaskEvent): Told | null {
     case "budget.exhausted":
     case "budget.warning":
       return { kind: "trouble", title: event.data.text, tone: "warn" };
+    case "budget.renewed":
+      return { kind: "trouble", title: event.data.text, ordinary: true };
     case "automation.changed":
       return { kind: "trouble", title: `Automation is ${event.data.to}: ${event.data.why}`, tone: "warn" };
     case "gate.incident":

@@ -49,7 +49,19 @@ export function usedUp(today: Spent, limits: DayLimits, share: number): DayBudge
     .sort((a, b) => b.used / Math.max(b.limit, 1e-9) - a.used / Math.max(a.limit, 1e-9));
 }
 
-/** What has to be recorded in this task: a used-up limit stops it, one that is nearly so is told once a day. */
+const GOES_ON = "The task goes on by itself when the next day begins, or with a higher limit in supervisor.json.";
+const ROOM_AGAIN =
+  "There is room again in the limits of a day (another day has begun, or they were raised): it goes on.";
+
+/** The limit of a day for which this task waits; null when it waits for something else, or for nothing. */
+export function heldByDay({ hold }: TaskState): DayBudget["budget"] | null {
+  return hold?.reason === "per-day-usd" || hold?.reason === "per-day-decisions" ? hold.reason : null;
+}
+
+/**
+ * What has to be recorded in this task: a used-up limit stops it until there is room again, one that is nearly used up is
+ * told once a day.
+ */
 export function dayEvents(
   state: TaskState,
   today: Spent,
@@ -58,13 +70,20 @@ export function dayEvents(
   day: string,
 ): EventDraft[] {
   const [over] = usedUp(today, limits, 1);
-  if (over) return state.hold === null ? [{ type: "budget.exhausted", data: over }] : [];
-  return usedUp(today, limits, WARN_AT).flatMap((one): EventDraft[] => {
+  if (over)
+    return state.hold === null
+      ? [{ type: "budget.exhausted", data: { ...over, text: `${over.text} ${GOES_ON}` } }]
+      : [];
+  const held = heldByDay(state);
+  const renewed: EventDraft[] =
+    held === null ? [] : [{ type: "budget.renewed", data: { budget: held, text: ROOM_AGAIN } }];
+  const warnings = usedUp(today, limits, WARN_AT).flatMap((one): EventDraft[] => {
     const key = `${day} ${one.budget}`;
     if (told.has(key)) return [];
     told.add(key);
     return [{ type: "budget.warning", data: one }];
   });
+  return [...renewed, ...warnings];
 }
 
 /** What this step added to the day. */

@@ -1,4 +1,5 @@
 /** Worker events → task events: redacted, bounded, marked late where they come too late. */
+import { createHash } from "node:crypto";
 import type { WorkerEvent } from "../core/contracts/worker.ts";
 import type { EventDraft, EventType } from "../core/events.ts";
 import { isLate } from "../core/machine/late.ts";
@@ -131,6 +132,7 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
           ...rest,
           errors: errors.slice(0, 5).map((error) => preview(redactor.text(error), 500)),
           ...shown(text, redacted),
+          ...saidOf(redacted),
           ...(deferred === undefined
             ? {}
             : { deferred: { toolUseId: deferred.toolUseId, toolName: deferred.toolName } }),
@@ -170,6 +172,12 @@ export function linkWorker(port: DriverPort, gate: GateKeeper): (event: WorkerEv
         assertNever(event, "worker event");
     }
   };
+}
+
+/** Equal words have equal hashes, however they are laid out. */
+function saidOf(redacted: string): { said?: string } {
+  const words = redacted.replace(/\s+/g, " ").trim();
+  return words === "" ? {} : { said: createHash("sha256").update(words).digest("hex").slice(0, 32) };
 }
 
 /** process-pipe knows one turn and no result message: its good exit is the turn's end. */

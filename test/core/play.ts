@@ -12,6 +12,8 @@ import { containment, executable, identity, spec } from "./random-events.ts";
 export class Play {
   state: TaskState = initialState("t");
   effects: Effect[] = [];
+  /** All that was fed or recorded. */
+  readonly log: TaskEvent[] = [];
   /** Each turn's end is judged `verify` at once. */
   verifies = true;
   #seq = 0;
@@ -28,6 +30,7 @@ export class Play {
     this.mono += 1;
     const at = new Date(Date.UTC(2026, 0, 1) + this.mono).toISOString();
     const event = { ...draft, seq: this.#seq, at, mono: this.mono, taskId: "t" } as TaskEvent;
+    this.log.push(event);
     const before = this.state;
     const { state, effects } = step(before, event);
     // What the supervisor checks at run time: a step of a sound story that breaks an invariant would stop a sound task.

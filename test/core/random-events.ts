@@ -72,6 +72,10 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
     limit: fc.constant(1),
     text: fc.constant("t"),
   }),
+  "budget.renewed": fc.record({
+    budget: fc.constantFrom("per-day-usd", "per-day-decisions"),
+    text: fc.constant("t"),
+  }),
   "automation.changed": fc.record({ to: fc.constantFrom("on", "off"), why: fc.constant("w") }),
   "worker.rate-limit": fc.record({
     status: fc.constantFrom("allowed", "rejected"),

@@ -50,6 +50,63 @@ describe("a limit of a day", () => {
   });
 });
 
+describe("after midnight", () => {
+  /** A night: real files and a scripted `claude`, the clock of the supervisor in the test's hand. */
+  async function evening(t: TestContext, start: Date) {
+    const { lab, seams } = await withLimit(t, { usd: 1 });
+    const clock = manualClock(start);
+    const stage = await openStage(t, {
+      lab,
+      seams: () => ({ ...seams(), clock }),
+      steps: [...OPENING, result(1.2), { prompt: true }, result(1.3)],
+    });
+    const fine = join(lab.tmp, "fine");
+    const taskId = await stage.start({ mode: "auto", verify: [`test -e ${fine}`] });
+    /* The supervisor looks at its files by this clock. */
+    const look = (ms = 600): void => clock.advance(ms);
+    return { lab, clock, stage, taskId, fine, look };
+  }
+
+  test("what waited for the limit alone goes on by itself, and the morning can be told why", async (t) => {
+    const { clock, stage, taskId, fine } = await evening(t, new Date(2026, 2, 28, 23, 40));
+    const parked = await stage.when(taskId, (view) => view.reason === "per-day-usd", "the limit", 30_000);
+    assert.deepEqual([parked.state, parked.waitsFor], ["human_required", "person"]);
+    assert.match(parked.why ?? "", /goes on by itself when the next day begins/);
+    clock.advance(19 * 60_000);
+    assert.equal((await stage.view(taskId)).reason, "per-day-usd", "still the same day");
+    await writeFile(fine, "");
+    clock.advance(2 * 60_000);
+    await stage.when(taskId, (view) => view.state === "completed", "the end", 30_000);
+    const types = (await stage.events(taskId)).map((event) => event.type);
+    assert.deepEqual(
+      types.filter((type) => type.startsWith("budget.")),
+      ["budget.exhausted", "budget.renewed"],
+    );
+    const replayed = await stage.supervisor.replay(taskId);
+    assert.ok(replayed.ok && replayed.matches, JSON.stringify(replayed));
+  });
+
+  test("a raised limit lets it go on at once; another reason to wait stays", async (t) => {
+    const { lab, stage, taskId, look } = await evening(t, new Date(2026, 2, 28, 12, 0));
+    const limit = (perDay: object): Promise<void> =>
+      writeFile(join(lab.tmp, "agent", "supervisor.json"), JSON.stringify({ perDay, ...{ maxRounds: 9 } }), {
+        mode: 0o600,
+      });
+    await stage.when(taskId, (view) => view.reason === "per-day-usd", "the limit", 30_000);
+    await limit({ usd: 50 });
+    look();
+    await stage.when(taskId, (view) => view.turns === 2, "the evidence to be sent", 30_000);
+    const other = await stage.when(taskId, (view) => view.reason === "stalled", "the same words again", 30_000);
+    assert.equal(other.rounds.failed, 2);
+    await limit({ usd: 1 });
+    look(3_000);
+    assert.equal((await stage.view(taskId)).reason, "stalled", "what waits already waits for its own reason");
+    await limit({});
+    look(3_000);
+    assert.equal((await stage.view(taskId)).reason, "stalled");
+  });
+});
+
 describe("the ledger", () => {
   async function ledger(t: TestContext, start = new Date(2026, 2, 28, 23, 59)) {
     const lab = await createLab(t);

@@ -37,6 +37,18 @@ export const ESCALATION_REASONS = [
 
 export type EscalationReason = (typeof ESCALATION_REASONS)[number];
 
+/** One call of a person, for whoever shows it on this machine; redacted like the log that it comes from. */
+export interface PersonCalled {
+  taskId: string;
+  reason: EscalationReason;
+  /** One line: what is the matter. */
+  title: string;
+  /** What the task is about, shortened. */
+  goal: string;
+  /** What the person's `terminalNotices` wants. */
+  terminal: "auto" | "bell";
+}
+
 /** Texts may hold anything: they are redacted, cleaned and cut before they are sent. */
 export interface Notice {
   /** Same notice, same id: receivers drop repeats by it (also the `Idempotency-Key` header). */

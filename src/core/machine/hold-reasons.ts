@@ -48,7 +48,7 @@ export const FAULTS = {
   "inconsistent-state": "A step would have broken an invariant; what it would have sent or allowed was not.",
   "duplicate-send": "A message would have been sent a second time; it was not.",
   "verifier-unavailable": "The verifier itself failed.",
-  "secret-risk": "Text could not be redacted; it was left out.",
+  "secret-risk": "Text could not be redacted and was left out, or a secret was found in clear among what was written.",
   "watchdog-contradiction": "The process table says that Claude is gone, its pipes say that it is there.",
 } as const satisfies Record<string, string>;
 

@@ -8,7 +8,7 @@ import { reviewSummary } from "../prompts.ts";
 import { decisionsLeft, MAX_RESUMES } from "./decider.ts";
 import { type HoldReason, holdReason } from "./hold-reasons.ts";
 import { isOverBudget, spentUsd } from "./spending.ts";
-import { denialsOf, MAX_EQUAL_DENIALS, MAX_EQUAL_ROUNDS } from "./stall.ts";
+import { denialsOf, MAX_EQUAL_DENIALS, MAX_EQUAL_RESULTS, MAX_EQUAL_ROUNDS } from "./stall.ts";
 import type { Hold, TaskState } from "./state.ts";
 
 /** Runs in a row that a changing tree may make void before a person is asked. */
@@ -68,6 +68,12 @@ function judged(state: TaskState, event: TaskEvent): TaskState {
           `The verification failed ${state.stall.equalRounds} times on the same tree: the worker changes nothing any more.`,
         );
       }
+      if (fails && !roundsUsedUp(state) && (state.stall.results?.times ?? 0) >= MAX_EQUAL_RESULTS) {
+        return put(
+          "stalled",
+          "The worker ended two turns with the same words and changed nothing between them, and the verification failed.",
+        );
+      }
       if (event.data.outcome === "fail" && state.spec?.mode === "auto" && roundsUsedUp(state)) {
         return put(
           "rounds-exhausted",
@@ -119,6 +125,8 @@ function judged(state: TaskState, event: TaskEvent): TaskState {
     }
     case "budget.exhausted":
       return state.hold === null ? put(event.data.budget, event.data.text) : state;
+    case "budget.renewed":
+      return state.hold?.reason === event.data.budget ? { ...state, hold: null } : state;
     case "gate.incident":
       return put(holdReason(event.data.fault, "inconsistent-state"), event.data.detail, true);
     case "worker.start-failed":

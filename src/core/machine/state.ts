@@ -267,6 +267,8 @@ export interface StallState {
   /** Tree of the newest failing round, and how many in a row failed on it. */
   failedTree: string | null;
   equalRounds: number;
+  /** The newest turn's end that somebody looked at: its words (a hash), its tree, and how many in a row were equal. */
+  results: { said: string; tree: string; turn: number; times: number } | null;
 }
 
 export interface OpenTool {
@@ -438,7 +440,7 @@ export function initialState(taskId: string): TaskState {
     serviceFailures: 0,
     executable: null,
     driftSeen: null,
-    stall: { denials: {}, failedTree: null, equalRounds: 0 },
+    stall: { denials: {}, failedTree: null, equalRounds: 0, results: null },
     decider: {
       about: { kind: "none" },
       decisions: 0,

@@ -84,6 +84,7 @@ function stamp(state: TaskState, event: TaskEvent): TaskState {
     case "rejected":
     case "notice":
     case "budget.exhausted":
+    case "budget.renewed":
     case "budget.warning":
     case "person.called":
       return stamped;

@@ -135,6 +135,8 @@ export const eventSchemas = {
     startHead: Opt(Type.Object({ head: Opt(Str), branch: Opt(Str) })),
     /** What the repository's own Claude settings would have run or do run, for the report. */
     repositoryFindings: Type.Array(Str),
+    /** Root of the project whose `.pi/supervisor.json` can switch automation off; absent where Pi trusted none. */
+    trustedProject: Opt(Str),
     /** The task's own git worktree, when it was asked for. */
     worktree: Opt(Type.Object({ path: Str, branch: Str })),
   }),
@@ -293,6 +295,8 @@ export const eventSchemas = {
     preview: Str,
     chars: Int,
     artifact: Opt(Str),
+    /** Hash of the whole redacted text, blanks normalized: equal words have equal ones. Absent where there are no words. */
+    said: Opt(Str),
     numTurns: Opt(Int),
     costUsd: Opt(Num),
     durationMs: Opt(Num),
@@ -422,6 +426,8 @@ export const eventSchemas = {
     limit: Num,
     text: Str,
   }),
+  /** There is room again: another day has begun, or the limit was raised. What waited for that alone goes on. */
+  "budget.renewed": Type.Object({ budget: oneOf("per-day-usd", "per-day-decisions"), text: Str }),
   "timer.fired": Type.Object({ name: Str }),
   /** Something was asked for that the state does not allow; nothing changed. */
   rejected: Type.Object({ what: Str, reason: Str, message: Str, ...Late }),
