@@ -35,6 +35,8 @@ export interface PiPort {
   show(text: string, level: Level): boolean;
   /** Something else was put into the transcript: the next text stands by itself. */
   forget(): void;
+  /** Hands bytes that paint nothing to the terminal; only in the TUI, and not while another program has the terminal. */
+  ring(bytes: string): void;
   setStatus(text: string | undefined): void;
   setWidget(key: string, lines: string[] | undefined): void;
   /** The chosen option; undefined when it was cancelled, timed out, aborted, or nobody is there. */
@@ -57,12 +59,17 @@ export const STATUS_KEY = "supervise";
 /** Characters of texts that are shown together in the TUI. */
 const MAX_STANDING = 12_000;
 
-export function openPort(ctx: ExtensionContext, errorOut: (line: string) => void = toStandardError): PiPort {
+export function openPort(
+  ctx: ExtensionContext,
+  errorOut: (line: string) => void = toStandardError,
+  terminalOut: (bytes: string) => void = toTerminal,
+): PiPort {
   const mode = modeOf(ctx);
   const interactive = mode === "tui" || mode === "rpc";
   let closed = false;
   /** What stands in the TUI's last status text and would be replaced by the next one. */
   let standing = "";
+  let lent = 0;
 
   function guarded<T>(touch: () => T): T | undefined {
     if (closed) return undefined;
@@ -103,6 +110,9 @@ export function openPort(ctx: ExtensionContext, errorOut: (line: string) => void
     forget() {
       standing = "";
     },
+    ring(bytes) {
+      if (mode === "tui" && !closed && lent === 0) terminalOut(bytes);
+    },
     setStatus(text) {
       if (interactive) guarded(() => ctx.ui.setStatus(STATUS_KEY, text));
     },
@@ -113,7 +123,15 @@ export function openPort(ctx: ExtensionContext, errorOut: (line: string) => void
     input: (title, placeholder, signal) => dialog(() => ctx.ui.input(title, placeholder, { signal })),
     async suspend<T>(run: () => Promise<T>) {
       if (mode !== "tui") return undefined;
-      return guarded(() => ctx.ui.custom<T | undefined>((tui, _theme, _keys, done) => suspended(tui, run, done)));
+      const lend = async (): Promise<T> => {
+        lent += 1;
+        try {
+          return await run();
+        } finally {
+          lent -= 1;
+        }
+      };
+      return guarded(() => ctx.ui.custom<T | undefined>((tui, _theme, _keys, done) => suspended(tui, lend, done)));
     },
     async screen(make) {
       if (mode !== "tui") return;
@@ -181,4 +199,9 @@ function isHostMode(value: unknown): value is HostMode {
 
 function toStandardError(line: string): void {
   process.stderr.write(`${line}\n`);
+}
+
+/** Pi's TUI writes whole sequences to standard output (both lines): a whole one of ours may stand between them. */
+function toTerminal(bytes: string): void {
+  process.stdout.write(bytes);
 }

@@ -137,6 +137,7 @@ export const SETTINGS = {
   }),
   "webhook.allowPrivate": setting(flag, false),
   "webhook.completed": setting(flag, false),
+  terminalNotices: setting(oneOf("auto", "bell", "off"), "auto"),
   cgroup: setting(oneOf("auto", "required", "off"), "auto", {
     variable: `${NAME}_CGROUP`,
     tighten: tighterOf("required", "auto", "off"),

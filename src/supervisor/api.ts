@@ -2,6 +2,7 @@
  * What the supervisor offers to whoever drives it (the Pi extension, tests, embedders). Every call answers with a
  * result union; nothing throws for an expected failure. Texts in answers are redacted.
  */
+import type { PersonCalled } from "../core/contracts/notice.ts";
 import type { PolicyDecision, Profile, Trust } from "../core/contracts/policy.ts";
 import type { StoredEvent } from "../core/events.ts";
 import type { Deadline } from "../core/machine/deadlines.ts";
@@ -260,6 +261,8 @@ export interface Supervisor {
   /** Live tasks of this process. */
   live(): TaskView[];
   subscribe(listener: (update: TaskUpdate) => void): () => void;
+  /** Tells when a task of this process needs a person, or is over: once a wait. Not where `terminalNotices` is off. */
+  subscribeCalls(listener: (call: PersonCalled) => void): () => void;
   /** Pi quits: end the workers cleanly, leave the tasks recoverable. Bounded by `deadlineMs`. */
   shutdown(deadlineMs: number): Promise<void>;
   /** For completions: ids with goal and state, from memory and the index; never slow. */

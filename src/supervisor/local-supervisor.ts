@@ -1,4 +1,5 @@
 /** The supervisor of one state folder in one process: what people ask for, and what can be read. */
+import type { PersonCalled } from "../core/contracts/notice.ts";
 import type { StoredEvent } from "../core/events.ts";
 import { isTerminal, stateName } from "../core/machine/project.ts";
 import { initialState } from "../core/machine/state.ts";
@@ -271,6 +272,11 @@ export class LocalSupervisor implements Supervisor {
   subscribe(listener: (update: TaskUpdate) => void): () => void {
     this.#scope.listeners.add(listener);
     return () => this.#scope.listeners.delete(listener);
+  }
+
+  subscribeCalls(listener: (call: PersonCalled) => void): () => void {
+    this.#scope.callListeners.add(listener);
+    return () => this.#scope.callListeners.delete(listener);
   }
 
   shutdown(deadlineMs: number): Promise<void> {

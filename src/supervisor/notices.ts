@@ -1,6 +1,6 @@
 /**
  * Tells people who are not looking that a task needs them: through the webhook of the configuration, which is read again for
- * each notice. One notice a wait, whatever else happens meanwhile; waits of one task that begin together are one notice; a
+ * each notice, and through whoever shows calls on this machine. One notice a wait, whatever else happens meanwhile; waits of one task that begin together are one notice; a
  * cause that stops several tasks (the login, the model service) is told once for all of them and all processes.
  *
  * A notice changes nothing: it is sent after the wait stands on disk, and its failure is said once.
@@ -10,7 +10,7 @@
 import { createHash } from "node:crypto";
 import { type Call, callsFor, newCalls } from "../core/attention.ts";
 import { classifyResult } from "../core/classify.ts";
-import type { Notice } from "../core/contracts/notice.ts";
+import type { Notice, PersonCalled } from "../core/contracts/notice.ts";
 import type { EventMap, TaskEvent } from "../core/events.ts";
 import { isKnown } from "../core/fold.ts";
 import { stateName } from "../core/machine/project.ts";
@@ -26,6 +26,8 @@ export interface NoticesOptions {
   deps: SupervisorDeps;
   /** Puts what came of a notice into the task's log, or shows it where the task has none any more. */
   record(taskId: string, event: NoticeOutcome): void;
+  /** Somebody on this machine may show it, whether or not there is a webhook. */
+  called?(call: PersonCalled): void;
 }
 
 export type NoticeOutcome =
@@ -43,6 +45,7 @@ export interface Notices {
 /** Waits that begin within this time are one notice, and an answer within it needs none (ms). */
 const GATHER_MS = 1_000;
 const MAX_GATHERED = 500;
+const GOAL_CHARS = 200;
 
 interface Gathered {
   call: Call;
@@ -52,10 +55,10 @@ interface Gathered {
 
 type WebhookSettings = Pick<
   Settings,
-  "webhook.url" | "webhook.format" | "webhook.secret" | "webhook.allowPrivate" | "webhook.completed"
+  "webhook.url" | "webhook.format" | "webhook.secret" | "webhook.allowPrivate" | "webhook.completed" | "terminalNotices"
 >;
 
-export function createNotices({ deps, record }: NoticesOptions): Notices {
+export function createNotices({ deps, record, called }: NoticesOptions): Notices {
   const causes = createSharedCauses(deps);
   const gathered = new Map<string, Gathered>();
   /** Waits that were told: a look of a person at one (a verification, say) does not make it a new one. */
@@ -122,13 +125,15 @@ export function createNotices({ deps, record }: NoticesOptions): Notices {
     if (standing.length === 0) return;
     const wanted = settings();
     if (wanted === undefined) return;
-    const due = standing.filter(
-      ({ call }) => !told.has(call.key) && (call.reason !== "completed" || wanted["webhook.completed"]),
-    );
+    const fresh = standing.filter(({ call }) => !told.has(call.key));
+    for (const { call } of fresh) remember(told, call.key);
+    const terminal = wanted.terminalNotices;
+    if (terminal !== "off") for (const group of grouped(fresh)) called?.(calledOf(group, terminal));
     const webhook = webhookOf(wanted);
     if (webhook === undefined) return;
-    for (const group of grouped(due)) {
-      for (const { call } of group) remember(told, call.key);
+    for (const group of grouped(
+      fresh.filter(({ call }) => call.reason !== "completed" || wanted["webhook.completed"]),
+    )) {
       const { shared } = group[0].call;
       if (shared !== null && !causes.claim(shared)) continue;
       const sending: Promise<void> = send(webhook, noticeOf(group, deps.host)).finally(() => underWay.delete(sending));
@@ -142,6 +147,7 @@ export function createNotices({ deps, record }: NoticesOptions): Notices {
       const known = event as unknown as TaskEvent;
       if (known.type === "turn.result" && classifyResult(known.data).ok) causes.over(MODEL_SERVICE);
       if (known.type === "automation.changed" && known.data.to === "on") causes.over(["automation-off"]);
+      if (known.type === "budget.renewed") causes.over([known.data.budget]);
       for (const one of gathered.values()) if (one.state.taskId === taskId) one.state = after;
       for (const call of newCalls(before, after, known)) {
         if (gathered.size >= MAX_GATHERED) flush();
@@ -190,11 +196,21 @@ function grouped(all: readonly Gathered[]): Group[] {
   return [...groups.values()];
 }
 
+function titleOf([{ call }, ...more]: Group): string {
+  return more.length === 0 ? call.title : `${call.title} (and ${more.length} more)`;
+}
+
+function calledOf(group: Group, terminal: PersonCalled["terminal"]): PersonCalled {
+  const [{ call, state }] = group;
+  const goal = (state.spec?.goal ?? "").slice(0, GOAL_CHARS);
+  return { taskId: state.taskId, reason: call.reason, title: titleOf(group), goal, terminal };
+}
+
 function noticeOf(group: Group, host: string): Notice {
   const [{ call, at, state }] = group;
   const more = group.slice(1).map((one) => one.call);
   const others = call.shared === null ? more.map((one) => one.title) : [...new Set(more.map((one) => one.title))];
-  const goal = state.spec === null ? [] : [`Goal: ${state.spec.goal.slice(0, 200)}`];
+  const goal = state.spec === null ? [] : [`Goal: ${state.spec.goal.slice(0, GOAL_CHARS)}`];
   const approvals = more.some((one) => one.request !== undefined) ? ["/supervise approvals"] : [];
   return {
     id: `n-${createHash("sha256").update(call.key).digest("hex").slice(0, 24)}`,
@@ -202,7 +218,7 @@ function noticeOf(group: Group, host: string): Notice {
     reason: call.reason,
     taskId: state.taskId,
     state: stateName(state),
-    title: more.length === 0 ? call.title : `${call.title} (and ${more.length} more)`,
+    title: titleOf(group),
     text: [call.text, ...others, ...goal].join("\n"),
     next: [...call.next, ...approvals],
     ...(call.request === undefined ? {} : { request: call.request }),

@@ -1,10 +1,11 @@
 /** The tasks of one state folder as this process sees them: its own drivers, and everybody's records on disk. */
+import type { PersonCalled } from "../core/contracts/notice.ts";
 import type { EventMap } from "../core/events.ts";
 import { type PersonCommand, refusal } from "../core/machine/admit.ts";
 import { isTerminal } from "../core/machine/project.ts";
 import type { TaskState } from "../core/machine/state.ts";
 import { type Failure, failure, type Result } from "../core/result.ts";
-import { knownValues } from "../redaction/index.ts";
+import { clearSecretFinder, knownValues } from "../redaction/index.ts";
 import { type CwdLock, takeCwdLock } from "../store/cwd-lock.ts";
 import { type OwnedTask, openTaskVerified } from "../store/task-store.ts";
 import type { TaskUpdate, TaskView } from "./api.ts";
@@ -28,6 +29,7 @@ export class Scope {
   readonly deps: SupervisorDeps;
   readonly drivers = new Map<string, Driver>();
   readonly listeners = new Set<(update: TaskUpdate) => void>();
+  readonly callListeners = new Set<(call: PersonCalled) => void>();
 
   readonly automation: AutomationSwitch;
   readonly days: { ledger: DayLedger; told: Set<string> };
@@ -41,7 +43,13 @@ export class Scope {
     this.estop = new StopRoom(deps);
     this.automation = automationSwitch(deps);
     this.days = { ledger: createDayLedger(deps), told: new Set() };
-    this.notices = createNotices({ deps, record: (taskId, event) => this.#noted(taskId, event) });
+    this.notices = createNotices({
+      deps,
+      record: (taskId, event) => this.#noted(taskId, event),
+      called: (call) => {
+        for (const listener of [...this.callListeners]) listener(call);
+      },
+    });
   }
 
   /** A person is being shown this task: with a fault, where its report is and what it says. */
@@ -67,14 +75,16 @@ export class Scope {
     const values = Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
     const config = configOf(this.deps, undefined);
     const hidden = config.ok ? webhookSecrets(config.config.settings) : [];
+    const known = [...knownValues(values), ...hidden];
+    const redactor = this.deps.createRedactor({ salt, known });
     const driver: Driver = new Driver({
       deps: this.deps,
       task,
       cwdLock,
-      redactor: guardedRedactor(
-        this.deps.createRedactor({ salt, known: [...knownValues(values), ...hidden] }),
-        (detail) => driver.record({ type: "gate.incident", data: { fault: "secret-risk", detail } }),
+      redactor: guardedRedactor(redactor, (detail) =>
+        driver.record({ type: "gate.incident", data: { fault: "secret-risk", detail } }),
       ),
+      clearSecretIn: clearSecretFinder(redactor, known),
       state,
       automation: this.automation,
       days: this.days,

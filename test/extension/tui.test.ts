@@ -1,6 +1,6 @@
 /** The text interface of both Pi lines, in a terminal: what a person sees and does, and that Pi survives it. */
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { bash, text } from "../support/model-reply.ts";
@@ -12,7 +12,9 @@ import { startTmux, tmuxSkipReason } from "../support/tmux.ts";
 import { until } from "../support/until.ts";
 import { createLab } from "../support/workspace.ts";
 
-const WAIT = 30_000;
+const WAIT = 60_000;
+/** A WezTerm inside tmux: its escapes doubled in tmux's envelope, then the bell. */
+const NOTICE = /\x1bPtmux;\x1b\x1b\]777;notify;Pi: Fix the parser;t-\w+ asks for Bash\x07\x1b\\\x07/;
 
 for (const line of PI_LINES) {
   const skip = tmuxSkipReason() ?? (await skipReason(line)) ?? false;
@@ -22,7 +24,10 @@ for (const line of PI_LINES) {
     lab.defer(() => modelServer.close());
     modelServer.script("main", [bash("node -e 1"), bash("node -e 2"), text("Done.")]);
     const cwd = await lab.repo({ "a.txt": "hello\n", "package.json": '{"scripts":{"test":"node -e 0"}}' });
-    const terminal = await startTmux({ lab, ...(await preparePi({ lab, modelServer, line, cwd })), cwd });
+    const prepared = await preparePi({ lab, modelServer, line, cwd });
+    const transcript = join(lab.tmp, "terminal.bytes");
+    const env = { ...prepared.env, TERM_PROGRAM: "WezTerm", WEZTERM_PANE: "0" };
+    const terminal = await startTmux({ lab, ...prepared, env, cwd, transcript });
     const enter = async (typed: string) => {
       await terminal.type(typed);
       await terminal.waitFor(new RegExp(`^${typed}\\s*$`, "m"), WAIT);
@@ -39,6 +44,11 @@ for (const line of PI_LINES) {
     assert.match(asked, /Rule interpreter\.code[\s\S]*SHA-256/);
     assert.match(asked, /Stop: \/supervise stop/, "the answer of start still stands");
     await terminal.waitFor(/supervise: waits for your approval/, WAIT);
+    await until(
+      async () => NOTICE.test(await readFile(transcript, "latin1")),
+      WAIT,
+      "the terminal to be asked for a desktop notice, in tmux's envelope and with a bell",
+    );
     await terminal.key("Down");
     await terminal.waitFor(/→ Approve/, WAIT);
     await terminal.key("Enter");

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import type { PersonCalled } from "../../src/core/contracts/notice.ts";
 import { SIGNATURE_HEADER, signatureOf } from "../../src/notify/index.ts";
 import { type Behave, type Sink, sink } from "../notify/sink.ts";
 import { until } from "../support/until.ts";
@@ -120,6 +121,61 @@ describe("a notice", () => {
       stage.told().map((one) => one.reason),
       ["approval"],
     );
+  });
+});
+
+describe("whoever shows calls on this machine", () => {
+  async function openHeard(t: TestContext, settings: object, steps: readonly Step[]) {
+    const lab = await createLab(t);
+    const agentDir = join(lab.tmp, "agent");
+    await mkdir(agentDir, { recursive: true });
+    const set = (content: object): Promise<void> =>
+      writeFile(join(agentDir, "supervisor.json"), JSON.stringify(content), { mode: 0o600 });
+    await set(settings);
+    const stage = await openStage(t, { lab, steps: [...OPENING, ...steps], seams: () => ({ agentDir }) });
+    const heard: PersonCalled[] = [];
+    const leave = stage.supervisor.subscribeCalls((call) => heard.push(call));
+    return { ...stage, heard, leave, set };
+  }
+
+  test("hears of each wait and of the end, once, without any webhook, as the person's file says then", async (t) => {
+    const stage = await openHeard(t, { terminalNotices: "bell" }, [REVIEWED, REVIEWED, { result: {} }]);
+    const taskId = await stage.start({ mode: "auto" });
+    const next = (n: number) =>
+      until(
+        () => stage.heard.length >= n,
+        30_000,
+        () => JSON.stringify(stage.heard),
+      );
+    await next(1);
+    assert.deepEqual(stage.heard, [
+      { taskId, reason: "approval", title: `${taskId} asks for Bash`, goal: "Do it", terminal: "bell" },
+    ]);
+    const answer = async () => {
+      const view = await stage.when(taskId, (now) => now.requests.length === 1, "a request", 30_000);
+      assert.ok((await stage.supervisor.deny(view.requests[0]?.requestId ?? "", undefined, "command")).ok);
+    };
+    await stage.set({});
+    await answer();
+    await next(2);
+    await answer();
+    await next(3);
+    assert.deepEqual(
+      stage.heard.map(({ reason, terminal }) => [reason, terminal]),
+      [
+        ["approval", "bell"],
+        ["approval", "auto"],
+        ["completed", "auto"],
+      ],
+    );
+  });
+
+  test("hears nothing where the person has switched it off, and the webhook is told all the same", async (t) => {
+    const hook = await sink(t);
+    const stage = await openHeard(t, { terminalNotices: "off", webhook: { url: hook.url } }, [REVIEWED]);
+    await stage.start({ mode: "auto" });
+    await until(() => hook.received.length === 1, 30_000, "the webhook's notice");
+    assert.deepEqual(stage.heard, []);
   });
 });
 

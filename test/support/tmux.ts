@@ -22,6 +22,8 @@ export interface TmuxOptions {
   /** The program's whole environment; TERM is tmux's own. */
   env: Readonly<Record<string, string>>;
   cwd: string;
+  /** Everything that the program writes to its terminal goes into this file too, byte for byte. */
+  transcript?: string;
   /** Default 120 columns, 40 rows. */
   columns?: number;
   rows?: number;
@@ -76,6 +78,7 @@ export async function startTmux(options: TmuxOptions): Promise<Tmux> {
     .trim()
     .split(" ")
     .map(Number);
+  if (options.transcript !== undefined) await tmux("pipe-pane", "-O", `exec cat > '${options.transcript}'`);
   let killed = false;
 
   const terminal: Tmux = {

@@ -71,6 +71,8 @@ function ofEvent(taskId: string, event: TaskEvent, after: TaskState): Milestone 
       return gated(taskId, event.data, after);
     case "budget.warning":
       return warning(`${taskId}: ${oneLine(event.data.text, 300)}`);
+    case "budget.renewed":
+      return info(`${taskId}: ${oneLine(event.data.text, 300)}`);
     case "automation.changed":
       return warning(`${taskId}: ${oneLine(event.data.why, 300)}`);
     case "decision.made":

@@ -1,5 +1,5 @@
 /**
- * Shows the tasks of this process in the present session: chip, widget, milestones, dialogs. It lives as long as the
+ * Shows the tasks of this process in the present session: chip, widget, milestones, dialogs, and a call by the terminal. It lives as long as the
  * session's port; the next session gets its own.
  */
 import { isTerminal } from "../../core/machine/project.ts";
@@ -10,6 +10,7 @@ import type { Hub } from "../session-binding.ts";
 import { chipText, widgetLines } from "./chip.ts";
 import { openDialogs } from "./dialogs.ts";
 import { milestone } from "./milestones.ts";
+import { terminalBytes } from "./terminal-notice.ts";
 import { throttle } from "./throttle.ts";
 
 const WIDGET_KEY = "supervise";
@@ -61,8 +62,12 @@ export function showTasks(hub: Hub, supervisor: Supervisor, port: PiPort): { dis
   }
 
   const unsubscribe = supervisor.subscribe(onUpdate);
+  const deaf = supervisor.subscribeCalls(({ terminal, title, goal }) =>
+    port.ring(terminalBytes({ how: terminal, title: goal === "" ? "Pi" : `Pi: ${goal}`, body: title }, process.env)),
+  );
   function dispose(): void {
     unsubscribe();
+    deaf();
     dialogs.dispose();
     paint.cancel();
     clearTimeout(ages);

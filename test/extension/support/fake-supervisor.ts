@@ -1,4 +1,5 @@
 /** A supervisor that answers from a script and records what it was asked. */
+import type { PersonCalled } from "../../../src/core/contracts/notice.ts";
 import type { StoredEvent } from "../../../src/core/events.ts";
 import { foldOne } from "../../../src/core/fold.ts";
 import { initialState, type TaskState } from "../../../src/core/machine/state.ts";
@@ -11,6 +12,8 @@ export interface FakeSupervisor extends Supervisor {
   views: TaskView[];
   /** Appends an event to a task's log, folds it and tells subscribers. */
   happen(taskId: string, type: string, data: object): TaskUpdate;
+  /** A task needs its person. */
+  call(call: Partial<PersonCalled>): void;
   listeners: number;
   shutdowns: number[];
 }
@@ -76,6 +79,7 @@ export function requestView(over: Partial<RequestView> = {}): RequestView {
 
 export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
   const listeners = new Set<(update: TaskUpdate) => void>();
+  const callListeners = new Set<(call: PersonCalled) => void>();
   const states = new Map<string, TaskState>();
   const calls: FakeSupervisor["calls"] = [];
   const unknown = (id: string) => ({ ok: false as const, reason: "no-such-task", message: `There is no task ${id}.` });
@@ -85,6 +89,10 @@ export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
     shutdowns: [],
     get listeners() {
       return listeners.size;
+    },
+    call(given) {
+      const call = { taskId: "t-1", reason: "approval", title: "t-1 asks", goal: "Fix it", terminal: "auto" } as const;
+      for (const listener of [...callListeners]) listener({ ...call, ...given });
     },
     happen(taskId, type, data) {
       const before = states.get(taskId) ?? initialState(taskId);
@@ -190,6 +198,10 @@ export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    subscribeCalls(listener) {
+      callListeners.add(listener);
+      return () => callListeners.delete(listener);
+    },
     shutdown: async (ms) => void fake.shutdowns.push(ms),
     known: () =>
       fake.views.map(({ taskId, goal, state, requests }) => ({
@@ -201,7 +213,11 @@ export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
     ...over,
   };
   for (const [name, value] of Object.entries(fake)) {
-    if (typeof value !== "function" || ["happen", "live", "subscribe", "known"].includes(name)) continue;
+    if (
+      typeof value !== "function" ||
+      ["happen", "call", "live", "subscribe", "subscribeCalls", "known"].includes(name)
+    )
+      continue;
     const original = value as (...args: unknown[]) => unknown;
     (fake as unknown as Record<string, unknown>)[name] = (...args: unknown[]) => {
       calls.push({ name, args });
