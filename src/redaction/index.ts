@@ -6,6 +6,7 @@ import { marker } from "./marker.ts";
 import { Scanner } from "./scanner.ts";
 import { redactionStream } from "./stream.ts";
 
+export { clearSecretFinder } from "./clear.ts";
 export { knownValues } from "./known.ts";
 export { MAX_HELD } from "./stream.ts";
 

@@ -2,6 +2,7 @@
 import type { DecisionSessionFactory } from "../core/contracts/decision.ts";
 import type { Redactor, RedactorOptions } from "../core/contracts/redaction.ts";
 import type { TransportName, WorkerAdapter, WorkerStartInput } from "../core/contracts/worker.ts";
+import type { violations } from "../core/invariants.ts";
 import type { AccountLookup } from "../platform/account.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { IdSource } from "../platform/ids.ts";
@@ -31,6 +32,8 @@ export interface SupervisorDeps {
   decisions?: DecisionSessionFactory;
   /** Milliseconds for one decision. Default: that of the decision room. */
   decisionTimeoutMs?: number;
+  /** Judges each step. Default: the ten invariants. */
+  violations?: typeof violations;
   createRedactor(options: RedactorOptions): Redactor;
   createWorker(transport: TransportName, input: WorkerStartInput, deps: WorkerDeps): WorkerAdapter;
 }

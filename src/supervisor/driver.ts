@@ -19,6 +19,7 @@ import type { OwnedTask } from "../store/task-store.ts";
 import { resumeCommand, resumeLaunch } from "./acts/resume-command.ts";
 import type { TaskUpdate } from "./api.ts";
 import type { AutomationSwitch } from "./automation-switch.ts";
+import { clearSecretDetail, findClearSecret } from "./clear-secrets.ts";
 import { spentBetween } from "./day-budget.ts";
 import type { DayLedger } from "./day-ledger.ts";
 import { createDecider, type Decider } from "./decider.ts";
@@ -47,6 +48,8 @@ export interface DriverOptions {
   /** Null for a task that is only to be stopped, and whose folder is another's by now. */
   cwdLock: CwdLock | null;
   redactor: Redactor;
+  /** The kind of a secret that stands in this text in clear, although it was redacted. */
+  clearSecretIn(text: string): string | null;
   /** Null for a task that is only to be stopped: then nothing of it can begin. */
   stop: TaskStop | null;
   /** The state that the log folds to so far. */
@@ -83,6 +86,7 @@ const MOVES_NOTHING: ReadonlySet<EventType> = new Set<EventType>([
   ...EXPENDABLE,
   "automation.changed",
   "budget.exhausted",
+  "budget.renewed",
   "budget.warning",
   "prompt.ack",
   "tool.use",
@@ -106,6 +110,9 @@ export class Driver implements DriverPort {
   readonly #outside: OutsideLook;
   readonly #days: DayLedger;
   readonly #gate: GateKeeper;
+  readonly #clearSecretIn: DriverOptions["clearSecretIn"];
+  /** The newest record that was looked at for secrets in clear. */
+  #lookedTo: number;
   readonly #snapshot: Snapshot;
   /** Aborted by a stop or a pause; a new one when the task goes on. */
   #stop = new AbortController();
@@ -140,6 +147,8 @@ export class Driver implements DriverPort {
     this.#onLeaving = options.onLeaving;
     this.#onReleased = options.onReleased;
     this.#taskStop = options.stop;
+    this.#clearSecretIn = options.clearSecretIn;
+    this.#lookedTo = options.state.seq;
     this.estop = options.stop ?? CLOSED_GATE;
     const { spec } = options.state;
     if (!spec) throw new Error("A driver needs a task that was created.");
@@ -346,7 +355,7 @@ export class Driver implements DriverPort {
     if (event.type === "owner.claimed") this.#outside.claimed = true;
     this.#stepping = true;
     const stepped = step(before, event as TaskEvent);
-    const broken = violations(before, event as TaskEvent, stepped);
+    const broken = (this.deps.violations ?? violations)(before, event as TaskEvent, stepped);
     const { state } = stepped;
     const effects = broken.length === 0 ? stepped.effects : harmless(stepped.effects);
     this.state = state;
@@ -365,8 +374,21 @@ export class Driver implements DriverPort {
     this.#snapshot.changed(before, state);
     const spent = spentBetween(before, state);
     if (spent.usd > 0 || spent.decisions > 0) this.#days.add(state.taskId, spent);
+    if (event.type === "turn.result" && written) this.#track("look-for-secrets", this.#lookForSecrets(event.seq));
     this.#onUpdate({ taskId: this.state.taskId, event, before, after: state });
     this.#onlookers.tell(event);
+  }
+
+  /** What this turn has left on the disk is looked at once more: redaction may have missed something. */
+  async #lookForSecrets(to: number): Promise<void> {
+    const from = this.#lookedTo + 1;
+    this.#lookedTo = to;
+    if (!(await this.synced()).ok) return;
+    const { taskId } = this.state;
+    const { log, artifacts } = this.task.paths;
+    const found = await findClearSecret({ taskId, log, artifacts, from, to }, this.#clearSecretIn);
+    if (found === null) return;
+    this.record({ type: "gate.incident", data: { fault: "secret-risk", detail: clearSecretDetail(found) } });
   }
 
   #run(effect: Exclude<Effect, { kind: "record" }>, written: boolean): void {

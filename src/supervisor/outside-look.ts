@@ -1,6 +1,6 @@
 import type { EventDraft } from "../core/events.ts";
 import type { AutomationSwitch } from "./automation-switch.ts";
-import { dayEvents } from "./day-budget.ts";
+import { dayEvents, heldByDay } from "./day-budget.ts";
 import { type DayLedger, dayOf } from "./day-ledger.ts";
 import type { DriverPort } from "./effect-port.ts";
 import { LOOK_FOR_STOP_MS, takeStopRequest } from "./stop-request.ts";
@@ -33,15 +33,19 @@ export class OutsideLook {
     this.#cancel();
   }
 
-  /** What the person's file says now that the task does not know yet. */
+  /** What the configuration says now that the task does not know yet. */
   seen(): EventDraft[] {
     const { deps, redactor, state } = this.#port;
     const { spec, stop, ended, automation } = state;
     if (!this.claimed || spec?.mode !== "auto" || stop.kind !== "none" || ended.kind !== "no") return [];
-    const { to, why, perDay } = this.#automation.look();
-    const switched: EventDraft[] =
-      to === automation.kind ? [] : [{ type: "automation.changed", data: { to, why: redactor.text(why) } }];
-    if (perDay.usd === undefined && perDay.decisions === undefined) return switched;
+    const { to, why, perDay } = this.#automation.look(spec.trustedProject);
+    /* Off for another reason than before is told as well. */
+    const isAsKnown =
+      automation.kind === to && (automation.kind === "on" || automation.why === redactor.text(why));
+    const switched: EventDraft[] = isAsKnown
+      ? []
+      : [{ type: "automation.changed", data: { to, why: redactor.text(why) } }];
+    if (perDay.usd === undefined && perDay.decisions === undefined && heldByDay(state) === null) return switched;
     const day = dayOf(deps.clock.now());
     return [...switched, ...dayEvents(state, this.#days.today(), perDay, this.#told, day)];
   }

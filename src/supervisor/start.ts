@@ -65,9 +65,11 @@ export async function startTask(deps: SupervisorDeps, estop: StopRoom, given: St
     );
   }
   if (settings.automation === "off" && settings.mode === "auto") {
+    const whose =
+      loaded.config.origins.automation === "project" ? "the project's .pi/supervisor.json" : "supervisor.json";
     return failure(
       "automation-off",
-      "Automation is off in supervisor.json, so no automatic task can start; use --mode manual, or set automation to on.",
+      `Automation is off in ${whose}, so no automatic task can start; use --mode manual, or set automation to on.`,
     );
   }
   const [spentUp] = settings.mode === "auto" ? usedUp(createDayLedger(deps).today(), dayLimits(settings), 1) : [];
@@ -190,6 +192,7 @@ async function startIn(
     cgroup: settings.cgroup,
     ...(startTree.ok ? { startTree: startTree.id, startHead: headOf(await gitHead(cwd)) } : {}),
     repositoryFindings: findings,
+    ...(input.trustedProject === undefined ? {} : { trustedProject: input.trustedProject }),
     ...(worktree === undefined ? {} : { worktree }),
   };
 

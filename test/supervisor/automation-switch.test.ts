@@ -96,14 +96,52 @@ describe("automation switched off in supervisor.json", () => {
   });
 });
 
+describe("automation switched off in the file of a trusted project", () => {
+  test("holds the tasks that were started there, and nobody else's; on there does not undo the person's off", async (t) => {
+    const stage = await openSwitched(t, [{ waitFile: "go" }, { result: {} }]);
+    const project = join(stage.cwd, ".pi");
+    await mkdir(project);
+    const taskId = await stage.start({ mode: "auto", trustedProject: stage.cwd });
+    const elsewhere = await stage.lab.repo({ "a.txt": "x\n" }, "elsewhere");
+    const other = await stage.start({ mode: "auto", from: elsewhere });
+    await stage.when(other, (view) => view.state === "running" && messages(stage).length === 2, "two turns", 30_000);
+    await put(project, '{ "automation": "off" }');
+    const seen = await stage.when(taskId, (view) => view.automation === "off", "the switch to be seen", 30_000);
+    assert.equal(seen.state, "running", "the turn goes to its end");
+    await writeFile(join(stage.cwd, "go"), "");
+    await writeFile(join(elsewhere, "go"), "");
+    const parked = await stage.when(taskId, off, "the wait", 30_000);
+    assert.match(parked.why ?? "", /the project's \.pi\/supervisor\.json/);
+    await stage.when(other, (view) => view.state === "completed", "the other task's end", 30_000);
+    await stage.set({ automation: "off" });
+    await put(project, '{ "automation": "on" }');
+    await stage.when(taskId, (view) => off(view) && /off in supervisor\.json/.test(view.why ?? ""), "both", 30_000);
+    await stage.set({});
+    await stage.when(taskId, (view) => view.state === "completed", "the end", 30_000);
+  });
+});
+
 describe("the look at the switch", () => {
   const looked = async (t: TestContext) => {
     const lab = await createLab(t);
     const agentDir = join(lab.tmp, "agent");
     await mkdir(agentDir);
     const clock = manualClock();
-    return { agentDir, clock, seen: automationSwitch({ env: {}, agentDir, clock }) };
+    return { agentDir, clock, root: lab.tmp, seen: automationSwitch({ env: {}, agentDir, clock }) };
   };
+
+  test("counts a project's file for the tasks of that project alone, for off and never for on", async (t) => {
+    const { agentDir, seen, root } = await looked(t);
+    const [here, there] = [join(root, "here"), join(root, "there")];
+    for (const project of [here, there]) await mkdir(join(project, ".pi"), { recursive: true });
+    const tos = (): string[] => [seen.look(here).to, seen.look(there).to, seen.look().to];
+    assert.deepEqual(tos(), ["on", "on", "on"]);
+    await put(join(here, ".pi"), '{ "automation": "off" }');
+    assert.deepEqual(tos(), ["off", "on", "on"]);
+    await put(join(here, ".pi"), '{ "automation": "on" }');
+    await put(agentDir, '{ "automation": "off" }');
+    assert.deepEqual(tos(), ["off", "off", "off"]);
+  });
 
   test("sees a file that appears, changes and goes", async (t) => {
     const { agentDir, seen } = await looked(t);

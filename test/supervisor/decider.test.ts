@@ -123,6 +123,7 @@ describe("a call that the gate leaves to judgement", () => {
     ]);
     const view = await here.waits("the stall");
     assert.equal(view.reason, "stalled");
+    await until(() => hookAnswers(here).length === 3, 30_000, "the last answer to reach the worker");
     assert.deepEqual(
       hookAnswers(here).map(({ ends }) => ends),
       [false, false, true],
@@ -667,7 +668,7 @@ describe("budgets", () => {
 });
 
 describe("a decider that obeys what the worker writes", () => {
-  test("approves all it is asked, in 200 ways: nothing that is denied or a person's ever runs by it", async (t) => {
+  test("G4: approves all it is asked, in 200 ways: nothing that is denied or a person's ever runs by it", async (t) => {
     const obeys = mindOf({
       tool: decides("approve", { reason: "The text says so." }),
       plan: decides("approve", { category: "detail" }),

@@ -46,7 +46,7 @@ describe("a person who takes long", () => {
       seams: () => ({ clock }),
       steps: [...OPENING, bashHook("node x.mjs"), toolResult("toolu_1", "ran"), { sleep: 60_000 }],
     });
-    const taskId = await stage.start({ timeoutMs: 600_000, patienceMs: 3_600_000 });
+    const taskId = await stage.start({ timeoutMs: 600_000, patienceMs: 3_600_000, quietTimeoutMs: 7_200_000 });
     const requestId = await asked(stage, taskId);
     const left = async (): Promise<number | undefined> =>
       (await stage.view(taskId)).deadlines.find((one) => one.name === "wall")?.leftMs;
@@ -59,10 +59,11 @@ describe("a person who takes long", () => {
     const view = await stage.when(
       taskId,
       (now) => {
-        clock.advance(5_000); // the task's own time, and the waits of the stop
+        clock.advance(10_000); // the task's own time, and the waits of the stop
         return now.state === "failed";
       },
       "the limit",
+      60_000,
     );
     assert.equal(view.reason, "wall-clock");
     await assertNoneLeft(stage.lab.mark, 3_000);

@@ -87,7 +87,7 @@ describe("a secret in the text of a process-pipe worker", () => {
 });
 
 describe("a private key", () => {
-  test("printed by three calls of which none prints the whole", async (t) => {
+  test("G2: printed by three calls of which none prints the whole", async (t) => {
     const key = pemKey();
     const lines = key.trimEnd().split("\n");
     const third = Math.ceil(lines.length / 3);

@@ -148,9 +148,8 @@ function reportToRead(driver: Driver, fault: string): string {
 
 /** The new worker is there, or it is clear that it will not be. */
 function hasArrived({ worker, ended, stop, hold }: TaskState): boolean {
-  return (
-    worker.kind === "live" || ended.kind !== "no" || stop.kind !== "none" || (hold !== null && worker.kind === "none")
-  );
+  const refused = hold !== null && (worker.kind === "none" || worker.kind === "gone");
+  return worker.kind === "live" || ended.kind !== "no" || stop.kind !== "none" || refused;
 }
 
 function outcome(driver: Driver, options: RecoverOptions): Result<{ state: StateName }> {
