@@ -134,7 +134,9 @@ function costWords({ view, time }: Report): string {
     : all - worked > Math.max(60_000, worked / 10)
       ? `${lengthOf(worked)} of work in ${lengthOf(all)}`
       : lengthOf(all);
-  const paid = view.costUsd === null ? "no cost was reported" : `${money(view.costUsd)} by Claude's estimate`;
+  const worker = view.costUsd === null ? "no cost was reported" : `${money(view.costUsd)} by Claude's estimate`;
+  const decider = view.decisions?.costUsd ? ` and about ${money(view.decisions.costUsd)} for decisions` : "";
+  const paid = worker + decider;
   return took === "" ? paid : `${paid}, ${took}`;
 }
 

@@ -87,7 +87,10 @@ export class Questions {
       ...(note !== "" && { note: bounded(note, 2_000) }),
     };
     const asked = this.#asked.get(data.requestId);
-    addStep(asked?.question, answer);
+    /* The decider's word and the answer that it led to are one step for people. */
+    const last = asked?.question.steps.at(-1);
+    const isSaid = data.by === "decider" && last?.by === "decider" && last.decision === answer.decision;
+    if (!isSaid) addStep(asked?.question, answer);
     if (asked?.call) asked.call.answer = answer;
     const title = `${asked?.question.what ?? data.requestId}: ${ANSWERED[data.decision]} by ${WHO[data.by]}`;
     this.#chapters.add(

@@ -6,6 +6,7 @@ import type { TestContext } from "node:test";
 import type { EventMap, StoredEvent } from "../../src/core/events.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import type { StartInput, Supervisor, TaskView } from "../../src/supervisor/api.ts";
+import type { SupervisorDeps } from "../../src/supervisor/deps.ts";
 import { supervisorDeps } from "../../src/supervisor/index.ts";
 import { LocalSupervisor } from "../../src/supervisor/local-supervisor.ts";
 import { claudeBinary, claudeEnv, workerEnvNames } from "../support/claude.ts";
@@ -50,12 +51,17 @@ export interface House {
   lab: Lab;
   modelServer: ModelServer;
   supervisor: Supervisor;
-  /** Events of the task that was started last. */
-  events(): Promise<readonly StoredEvent[]>;
+  /** Events of a task; default: the one that was started last by `play`. */
+  events(taskId?: string): Promise<readonly StoredEvent[]>;
   newest: string;
 }
 
-export async function openHouse(t: TestContext, clock: Clock = systemClock): Promise<House> {
+export async function openHouse(
+  t: TestContext,
+  clock: Clock = systemClock,
+  seams: Partial<SupervisorDeps> = {},
+  more: Readonly<Record<string, string>> = {},
+): Promise<House> {
   const lab = await createLab(t);
   const modelServer = await startModelServer();
   lab.defer(() => modelServer.close());
@@ -65,8 +71,9 @@ export async function openHouse(t: TestContext, clock: Clock = systemClock): Pro
     PI_CLAUDE_SUPERVISOR_STATE_DIR: lab.stateDir,
     PI_CLAUDE_SUPERVISOR_CLAUDE: claudeBinary(),
     PI_CLAUDE_SUPERVISOR_WORKER_ENV: workerEnvNames(),
+    ...more,
   };
-  const made = supervisorDeps(env, { clock });
+  const made = supervisorDeps(env, { clock, ...seams });
   assert.ok(made.ok, JSON.stringify(made));
   const supervisor = new LocalSupervisor(made.deps);
   lab.defer(() => supervisor.shutdown(2_000));
@@ -75,7 +82,7 @@ export async function openHouse(t: TestContext, clock: Clock = systemClock): Pro
     modelServer,
     supervisor,
     newest: "",
-    events: () => (house.newest === "" ? Promise.resolve([]) : eventsOf(supervisor, house.newest)),
+    events: (taskId = house.newest) => (taskId === "" ? Promise.resolve([]) : eventsOf(supervisor, taskId)),
   };
   return house;
 }

@@ -29,7 +29,7 @@ function hostile(traps: string): Record<string, string> {
 }
 
 await onBothLines("isolation", (line) => {
-  test("hooks, servers and permissions of the repository stay unread; its CLAUDE.md is passed on", async (t) => {
+  test("G6: hooks, servers and permissions of the repository stay unread; its CLAUDE.md is passed on", async (t) => {
     let traps = "";
     const scene = await openScene(t, line, {
       before: async (lab, cwd) => {

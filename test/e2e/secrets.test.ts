@@ -80,7 +80,7 @@ const shownBy = (pi: Pi): string[] => [
 ];
 
 await onBothLines("a secret", (line) => {
-  test("of a goal, calls, their output, questions, answers, notes, messages and the worker's own key leaves no trace", async (t) => {
+  test("G1: of a goal, calls, their output, questions, answers, notes, messages and the worker's own key leaves no trace", async (t) => {
     const [goal, argument, approved, refused, asked, answer, said, message, reason, denied] = [
       token("github"),
       token("slack"),
