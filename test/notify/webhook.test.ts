@@ -116,7 +116,7 @@ describe("a bad receiver changes nothing:", () => {
   }
 
   for (const status of [301, 302, 303, 307, 308]) {
-    test(`a redirect (${status}) is not followed`, async (t) => {
+    test(`G11: a redirect (${status}) is not followed`, async (t) => {
       const other = await sink(t);
       const { url, received } = await sink(t, (response) => response.writeHead(status, { location: other.url }).end());
       const sent = await webhook(url).send(notice);
@@ -126,7 +126,7 @@ describe("a bad receiver changes nothing:", () => {
     });
   }
 
-  test("one that never answers costs 5 s a try, three times", async (t) => {
+  test("G11: one that never answers costs 5 s a try, three times", async (t) => {
     const { url, received } = await sink(t, () => undefined);
     const clock = manualClock();
     const start = clock.mono();

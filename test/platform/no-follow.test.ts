@@ -64,7 +64,7 @@ const CASES: { name: string; plant: (path: string, folder: string) => void; reas
 
 describe("reading without following", () => {
   for (const { name, plant, reason } of CASES) {
-    test(`${name} is refused as ${reason}, at once`, (t) => {
+    test(`G8: ${name} is refused as ${reason}, at once`, (t) => {
       const folder = tempFolder(t);
       const path = join(folder, "file");
       plant(path, folder);

@@ -160,7 +160,7 @@ describe("what the parser reports and what Bash does", { skip: existsSync(BASH) 
   const context = contextOf({});
   const facts = factsOf({});
 
-  test("every program that Bash really starts was reported, or the command was reported as open", (t) => {
+  test("G7: every program that Bash really starts was reported, or the command was reported as open", (t) => {
     let checked = 0;
     let closed = 0;
     let ran = 0;

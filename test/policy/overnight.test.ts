@@ -65,6 +65,20 @@ describe("what nobody wants to find in the morning", () => {
     }
   });
 
+  test("G9: a test command that runs what the worker put into it: the script's text is judged, what can't be read is asked about", () => {
+    const verdicts = (world: World): string[] =>
+      ["npm test", "npm run build"].map((command) => decide(bash(command), world).verdict);
+    assert.deepEqual(verdicts({ scripts: { test: "node --test", build: "tsc -p ." }, local_bins: ["tsc"] }), [
+      "allow",
+      "allow",
+    ]);
+    const evil = "git push --force origin main";
+    const scripts = { test: `node --test && ${evil}`, build: "tsc -p .", prebuild: evil };
+    assert.deepEqual(verdicts({ scripts, local_bins: ["tsc"] }), ["deny", "deny"], "pre scripts too");
+    assert.equal(decide(bash("make test")).verdict, "allow");
+    assert.equal(decide(bash("make test"), { changed: ["/workspace/Makefile"] }).verdict, "review");
+  });
+
   test("a verdict that nobody can explain: each one names its rule and the part that led to it", () => {
     const decision = decide(bash("ls && git push && rm -rf ~"));
     assert.equal(decision.verdict, "deny");

@@ -152,7 +152,7 @@ describe("a stream", () => {
     });
   }
 
-  test("a lone begin line does not swallow what follows", () => {
+  test("G2: a lone begin line does not swallow what follows", () => {
     const value = "-----BEGIN RSA PRIVATE KEY-----\nBuild finished in 3 s\nAll 12 tests passed\n";
     assert.equal(redactor.text(value), value);
     assert.equal(streamed(pieces(value, [4])), value);

@@ -92,7 +92,7 @@ describe("the state folder", () => {
     ],
   ];
   for (const [name, plant, reason] of BAD) {
-    test(`that ${name} is refused with one clear sentence`, (t) => {
+    test(`G8: that ${name} is refused with one clear sentence`, (t) => {
       const folder = tempFolder(t);
       const root = join(folder, "state");
       const ownership = plant(root, folder);
