@@ -40,8 +40,7 @@ export class OutsideLook {
     if (!this.claimed || spec?.mode !== "auto" || stop.kind !== "none" || ended.kind !== "no") return [];
     const { to, why, perDay } = this.#automation.look(spec.trustedProject);
     /* Off for another reason than before is told as well. */
-    const isAsKnown =
-      automation.kind === to && (automation.kind === "on" || automation.why === redactor.text(why));
+    const isAsKnown = automation.kind === to && (automation.kind === "on" || automation.why === redactor.text(why));
     const switched: EventDraft[] = isAsKnown
       ? []
       : [{ type: "automation.changed", data: { to, why: redactor.text(why) } }];
