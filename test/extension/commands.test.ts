@@ -17,6 +17,7 @@ import { lazy } from "../../src/extension/lazy.ts";
 import { commandNames } from "../../src/extension/parse/spec.ts";
 import { openPort } from "../../src/extension/pi-port.ts";
 import { runCommand } from "../../src/extension/run.ts";
+import { quit } from "../../src/extension/session-binding.ts";
 import type { Supervisor } from "../../src/supervisor/api.ts";
 import { realHost } from "../../src/supervisor/doctor/index.ts";
 import { until } from "../support/until.ts";
@@ -638,6 +639,60 @@ describe("report", () => {
       const usage = await answerOf("report t-1 --all", folder, supervisor);
       assert.equal(usage.reason, "usage");
     }));
+
+  test("is served live until the same command comes again, another task is shown, or Pi ends", async (t) => {
+    let follows: AbortSignal | undefined;
+    const follow: Supervisor["follow"] = (_id, _since, _onEvent, signal) => {
+      follows = signal;
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve({ ok: true }), { once: true }));
+    };
+    const hub = hubWith(fakeSupervisor({ follow }));
+    t.after(() => hub.live?.stop());
+    const session = fakeSession("rpc");
+    const port = openPort(session.ctx);
+    const serve = async (id: string): Promise<string | null> => {
+      await runCommand(`report ${id} --serve --json`, { cwd: "/" }, port);
+      return JSON.parse(session.notices.at(-1)?.text ?? "{}").url;
+    };
+    const url = await serve("t-1");
+    assert.match(await (await fetch(url ?? "")).text(), /Fix the parser[\s\S]*<script>/);
+    assert.equal(await serve("t-1"), null);
+    await assert.rejects(fetch(url ?? ""), "nobody listens any more");
+    assert.equal(follows?.aborted, true);
+
+    const first = await serve("t-1");
+    const second = await serve("t-2");
+    await assert.rejects(fetch(first ?? ""));
+    assert.equal((await fetch(second ?? "")).status, 200);
+    await quit(hub);
+    await assert.rejects(fetch(second ?? ""), "it ends with Pi");
+    assert.deepEqual([follows?.aborted, hub.live], [true, undefined]);
+  });
+
+  test("is not served by a Pi that ends with its answer, nor into a file", async () => {
+    const ran = await run("report t-1 --serve --json", "print", fakeSupervisor());
+    assert.equal(onlyJson(ran, "print").reason, "no-ui");
+    for (const more of ["--html out.html", "--all"])
+      assert.equal((await answerOf(`report --serve ${more}`, "/")).reason, "usage", more);
+  });
+});
+
+test("verify waits for a reviewer as long as it takes, but not where a program waits and Pi stays", async () => {
+  const waits: [input: string, mode: FakeMode, reviewWaitMs: number | undefined][] = [
+    ["verify t-1 --json", "rpc", 12_000],
+    ["verify t-1 --json", "tui", 12_000],
+    ["verify t-1", "tui", undefined],
+    ["verify t-1 --json", "print", undefined],
+  ];
+  for (const [input, mode, expected] of waits) {
+    const asked: unknown[] = [];
+    const verify: Supervisor["verify"] = async (_id, options) => {
+      asked.push(options?.reviewWaitMs);
+      return { ok: true, outcome: "pass", state: "verifying", message: "The reviewer still looks at it.", treeId: "t" };
+    };
+    await run(input, mode, fakeSupervisor({ verify }));
+    assert.deepEqual(asked, [expected], `${input} in ${mode}`);
+  }
 });
 
 describe("status", () => {
