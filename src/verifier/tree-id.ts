@@ -110,7 +110,9 @@ async function fillIndex(
   { indexFile, objects, release }: Lookout,
   options: SnapshotOptions,
 ): Promise<Result<GitSnapshot>> {
-  const run: GitOptions = { ...repoOptions(repo), indexFile, objectDir: objects, ...callOptions(options) };
+  // What lives for seconds is not worth compressing.
+  const config = [...repo.filters, ["core.looseCompression", "0"] as const];
+  const run: GitOptions = { ...repoOptions(repo), config, indexFile, objectDir: objects, ...callOptions(options) };
   const real = join(repo.gitDir, "index");
   // Copied first and hashed then, so that key and copy are of one moment.
   const hasIndex = await copyIndex(real, indexFile).then(
@@ -158,7 +160,7 @@ async function fillIndex(
     if (!pruned.ok) return pruned;
   }
   // --missing-ok: the store has no contents, a partial clone not every one, and nothing is fetched because we look.
-  const written = await git(["write-tree", "--missing-ok"], { ...run, objectDir: store.trees });
+  const written = await git(["write-tree", "--missing-ok"], { ...run, config: repo.filters, objectDir: store.trees });
   if (!written.ok) return written;
   await keepIndex(store, key, indexFile);
   const id = written.stdout.toString("utf8").trim();
