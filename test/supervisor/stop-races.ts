@@ -3,6 +3,8 @@
  * takeover. Shared by the short test and the long proof. What counts is what the workers saw and what the logs say.
  */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { readRecordFile } from "../../src/control/files.ts";
 import { type ControlFolder, openControlFolder } from "../../src/control/folder.ts";
@@ -15,7 +17,7 @@ import type { Result } from "../../src/core/result.ts";
 import { assertNoneLeft } from "../support/processes.ts";
 import { logProblems } from "../support/task.ts";
 import { until } from "../support/until.ts";
-import { createLab, type Lab } from "../support/workspace.ts";
+import { createLab, type Lab, writeTree } from "../support/workspace.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 export const KINDS = ["completion", "send", "approval", "verification", "takeover"] as const;
@@ -29,25 +31,23 @@ const ROUNDS_A_FOLDER = 8;
 
 /** What a task does that the stop comes into; the stop waits for one of these, or for a moment after the acts began. */
 const MOMENTS: Record<Kind, readonly string[]> = {
-  completion: ["worker.started", "prompt.intent", "turn.result", "verify.started", "verify.finished", "task.completed"],
+  completion: ["turn.result", "verify.started", "verify.finished", "task.completed"],
   send: ["prompt.queued", "prompt.intent", "prompt.written", "turn.result"],
   approval: ["request.answered", "request.replied", "turn.result"],
   verification: ["verify.requested", "verify.started", "verify.finished", "task.completed"],
   takeover: ["takeover.requested", "worker.ending", "worker.exited", "worker.swept"],
 };
 
-const GOALS: Record<Kind, string> = {
-  completion: "end",
-  send: "end",
-  approval: "ask for it",
-  verification: "end",
-  takeover: "stay at it",
-};
+/** Milliseconds: how long a stop waits for a moment that may never come, and the span in which acts and stops begin. */
+const NEVER_MS = 1_500;
+const SPAN_MS = 200;
 
 interface Runner {
   kind: Kind;
   name: string;
   taskId: string;
+  /** The file at which the worker ends its turn. */
+  go: string;
   /** What it was told, and what came of it. */
   said?: string;
   answer?: Result<object>;
@@ -61,26 +61,42 @@ export interface Tally {
 }
 
 export async function race(t: TestContext, options: { rounds: number; seed: number }): Promise<Tally> {
-  const random = randoms(options.seed);
   t.diagnostic(`seed ${options.seed}`);
   const tally: Tally = { stopped: 0, completed: 0, acts: new Map() };
-  for (let done = 0; done < options.rounds; done += ROUNDS_A_FOLDER) {
-    const lab = await createLab();
-    try {
-      const cwds = await Promise.all(KINDS.map((kind) => lab.repo({ "a.txt": "x\n" }, kind)));
-      const stage = await openStage(t, { lab, cwd: lab.root, scenario: "errands" });
-      for (let round = done; round < Math.min(done + ROUNDS_A_FOLDER, options.rounds); round += 1) {
-        await oneRound(stage, cwds, `r${round}`, random, tally);
-      }
-      await stage.supervisor.shutdown(1_000);
-      await assertNoneLeft(lab.mark, 10_000);
-    } finally {
-      await lab.cleanup();
+  const folders = Array.from({ length: Math.ceil(options.rounds / ROUNDS_A_FOLDER) }, (_, index) => index);
+  /* Two at a time: while one waits for its moment the other has the machine. */
+  const next = async (): Promise<void> => {
+    for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+      const first = folder * ROUNDS_A_FOLDER;
+      const last = Math.min(first + ROUNDS_A_FOLDER, options.rounds);
+      await inOneFolder(t, first, last, randoms(options.seed + folder), tally);
     }
-  }
+  };
+  await Promise.all([next(), next()]);
   const acts = [...tally.acts].map(([what, count]) => `${count} × ${what}`).join(", ");
   t.diagnostic(`${tally.stopped} stopped, ${tally.completed} completed before; ${acts}`);
   return tally;
+}
+
+async function inOneFolder(
+  t: TestContext,
+  first: number,
+  last: number,
+  random: () => number,
+  tally: Tally,
+): Promise<void> {
+  const lab = await createLab();
+  try {
+    /* Plain folders: git is not what races here, and it would take most of the time. */
+    const cwds = KINDS.map((kind) => join(lab.root, kind));
+    for (const cwd of cwds) await writeTree(cwd, { "a.txt": "x\n" });
+    const stage = await openStage(t, { lab, cwd: lab.root, scenario: "errands" });
+    for (let round = first; round < last; round += 1) await oneRound(stage, cwds, `r${round}`, random, tally);
+    await stage.supervisor.shutdown(1_000);
+    await assertNoneLeft(lab.mark, 10_000);
+  } finally {
+    await lab.cleanup();
+  }
 }
 
 async function oneRound(
@@ -95,18 +111,18 @@ async function oneRound(
   const runners = await Promise.all(
     KINDS.map(async (kind, index): Promise<Runner> => {
       const name = `${round} ${kind} `;
-      if (kind === "completion") return { kind, name, taskId: "" };
-      const taskId = await begin(stage, kind, name, cwds[index] ?? "");
-      return { kind, name, taskId };
+      const go = join(stage.lab.tmp, `go-${round}`);
+      const taskId = await begin(stage, kind, name, go, cwds[index] ?? "");
+      return { kind, name, taskId, go };
     }),
   );
   const moment = pick(random, [undefined, ...KINDS]);
-  const fired = moment === undefined ? delay(random() * 60) : happens(stage, runners, moment, random);
+  const fired = moment === undefined ? delay(random() * SPAN_MS) : happens(stage, runners, moment, random);
   const stopping = fired.then(() => stop(folder, random));
   await Promise.all(
-    runners.map(async (runner, index) => {
-      await delay(random() * 25);
-      await act(stage, runner, cwds[index] ?? "");
+    runners.map(async (runner) => {
+      await delay(random() * (SPAN_MS / 4));
+      await act(stage, runner);
     }),
   );
   const report = await stopping;
@@ -116,7 +132,7 @@ async function oneRound(
     const outcome = runner.answer?.ok === true ? "done" : ((runner.answer as { reason?: string })?.reason ?? "?");
     const what = `${runner.kind} ${outcome}`;
     tally.acts.set(what, (tally.acts.get(what) ?? 0) + 1);
-    if (runner.taskId !== "") await check(stage, folder, runner, report.epoch, tally);
+    await check(stage, folder, runner, report.epoch, tally);
   }
   const lifted = await resume(folder, { scope: ALL, epoch: report.epoch, reason: "t", actor: ACTOR, requestId: round });
   assert.ok(lifted.ok, JSON.stringify(lifted));
@@ -124,14 +140,22 @@ async function oneRound(
 }
 
 /** A task that stands where its act can come: a result, a question, a turn. */
-async function begin(stage: Stage, kind: Kind, name: string, from: string): Promise<string> {
-  const taskId = await stage.start({ goal: `${name}${GOALS[kind]}`, from });
+async function begin(stage: Stage, kind: Kind, name: string, go: string, from: string): Promise<string> {
+  const goals: Record<Kind, string> = {
+    completion: `wait:${go}`,
+    send: "end",
+    approval: "ask for it",
+    verification: "end",
+    takeover: "stay at it",
+  };
+  const mode = kind === "completion" ? "auto" : "manual";
+  const taskId = await stage.start({ goal: `${name}${goals[kind]}`, from, mode });
   await stage.when(
     taskId,
     (view) =>
       kind === "approval"
         ? view.waitsFor === "approval"
-        : kind === "takeover"
+        : kind === "takeover" || kind === "completion"
           ? told(stage).some((text) => text.includes(name))
           : view.waitsFor === "result",
     `the beginning of ${name}`,
@@ -140,17 +164,14 @@ async function begin(stage: Stage, kind: Kind, name: string, from: string): Prom
   return taskId;
 }
 
-async function act(stage: Stage, runner: Runner, from: string): Promise<void> {
+async function act(stage: Stage, runner: Runner): Promise<void> {
   const { supervisor } = stage;
   const { kind, name, taskId } = runner;
   switch (kind) {
-    case "completion": {
-      const goal = `${name}${GOALS.completion}`;
-      const started = await supervisor.start({ goal, from, mode: "auto", verify: ["true"] });
-      if (started.ok) runner.taskId = started.taskId;
-      runner.answer = started;
+    case "completion":
+      writeFileSync(runner.go, "");
+      runner.answer = { ok: true };
       return;
-    }
     case "send":
       runner.said = `${name}and more`;
       runner.answer = await supervisor.send(taskId, runner.said);
@@ -174,10 +195,9 @@ async function happens(stage: Stage, runners: readonly Runner[], kind: Kind, ran
   const runner = runners.find((one) => one.kind === kind);
   const turns = Math.floor(random() * 6);
   await new Promise<void>((resolve) => {
-    const cancel = setTimeout(resolve, 400);
+    const cancel = setTimeout(resolve, NEVER_MS);
     const leave = stage.supervisor.subscribe(({ event, taskId }) => {
-      const isIts = kind === "completion" ? runners.every((one) => one.taskId !== taskId) : taskId === runner?.taskId;
-      if (!isIts || event.type !== type) return;
+      if (taskId !== runner?.taskId || event.type !== type) return;
       leave();
       clearTimeout(cancel);
       resolve();

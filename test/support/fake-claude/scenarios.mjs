@@ -1,4 +1,4 @@
-import { closeSync } from "node:fs";
+import { closeSync, existsSync } from "node:fs";
 import { session } from "./session.mjs";
 
 /** The scenarios by name. Case ids are those of the project's failure list. */
@@ -270,7 +270,10 @@ const hangsUp = afterPrompt(async (claude) => {
   await new Promise(() => setInterval(() => undefined, 1 << 30));
 });
 
-/** What each prompt's words ask for: `ask` a call that a person answers, `stay` a turn that ends with its input. */
+/**
+ * What each prompt's words ask for: `ask` a call that a person answers, `stay` a turn that ends with its input, `wait:PATH` one
+ * that ends when that file is there.
+ */
 async function errands(claude) {
   claude.onHangUp = () => claude.exit(1);
   await claude.handshake();
@@ -286,6 +289,8 @@ async function errands(claude) {
       claude.fact("note", { answered: text, said });
     }
     if (text.includes(" stay ")) await claude.eof();
+    const awaited = / wait:(\S+)/.exec(text)?.[1];
+    while (awaited !== undefined && !existsSync(awaited)) await claude.sleep(5);
     claude.say("ok");
     claude.result();
   }
