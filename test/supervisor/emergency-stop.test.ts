@@ -9,6 +9,14 @@ import type { Actor, ControlRecord } from "../../src/control/record.ts";
 import { requestStop, type StopReport } from "../../src/control/request.ts";
 import { resume } from "../../src/control/resume.ts";
 import { ALL } from "../../src/control/set-latch.ts";
+import {
+  homeStopOf,
+  PLATFORM_SHARED,
+  settingPathOf,
+  stopFileOf,
+  stopFolderOf,
+} from "../../src/control/shared-names.ts";
+import { systemOwnership } from "../../src/platform/account.ts";
 import { type FaultyFs, faultyFs } from "../store/faulty-fs.ts";
 import { assertNoneLeft, isAlive } from "../support/processes.ts";
 import { gate, until } from "../support/until.ts";
@@ -315,6 +323,23 @@ test("a stop that came while nobody drove the task stands in its log once it is 
   const third = await openStage(t, { lab: stage.lab, cwd: stage.cwd });
   assert.ok((await third.supervisor.recover(taskId, { fresh: false })).ok);
   assert.equal((await typesOf(third, taskId)).filter((type) => type === "estop.requested").length, 1, "once");
+});
+
+test("the worker may not touch what the stop of another account stands on, nor the setting of who may stop", async (t) => {
+  const stage = await openStage(t);
+  const { uid } = systemOwnership;
+  const commands = [
+    "pi-claude-supervisor-control shared-lift",
+    `rm ${stopFileOf(PLATFORM_SHARED, uid)}`,
+    `mv ${stopFolderOf(PLATFORM_SHARED, uid)} /tmp/x`,
+    `echo '{}' > ${settingPathOf(stage.deps.home)}`,
+    `rm -f ${homeStopOf(stage.deps.home)}`,
+    `rm ${join(folderOf(stage).path, "STOP-ALL")}`,
+  ];
+  for (const command of commands) {
+    const judged = await stage.supervisor.policyCheck(command, stage.cwd);
+    assert.ok(judged.ok && judged.decision.verdict === "deny", `${command}: ${JSON.stringify(judged)}`);
+  }
 });
 
 describe("where no stop could be received", () => {
