@@ -8,9 +8,10 @@ import { registerSupervise } from "./extension/command.ts";
 import { bindSession, type Instance, leaveSession, noteTranscript } from "./extension/session-binding.ts";
 import { registerDashboard } from "./extension/shortcut.ts";
 import { registerTools } from "./extension/tools.ts";
+import { openTranscript } from "./extension/transcript.ts";
 
 export default function superviseClaude(pi: ExtensionAPI): void {
-  const instance: Instance = { startedAt: Date.now() };
+  const instance: Instance = { startedAt: Date.now(), transcript: openTranscript(pi) };
   registerSupervise(pi, instance);
   registerTools(pi);
   registerDashboard(pi, instance);

@@ -43,7 +43,8 @@ export function violations(before: TaskState, event: TaskEvent, { state: after, 
   if (barred && allows.length > 0) broken.push("2: an allow after a stop, a pause or an end");
   if (after.hold !== null && sends.some((send) => send.kind === "send" && send.source !== "person"))
     broken.push("2: an automatic message while a person is needed");
-  if (after.automation.kind === "off" && sends.some((send) => send.kind === "send" && send.source !== "person"))
+  const asked = new Set(["person", "handback"]);
+  if (after.automation.kind === "off" && sends.some((send) => send.kind === "send" && !asked.has(send.source)))
     broken.push("2: an automatic message while automation is off");
   if (before.stop.kind !== "none" && event.type !== "task.recovering") {
     if (after.stop.kind === "none") broken.push("3: a stop was forgotten");

@@ -6,6 +6,7 @@
 import type { ExtensionContext } from "@mariozechner/pi-coding-agent";
 
 import { lazy } from "./lazy.ts";
+import type { Told, Transcript } from "./transcript.ts";
 import type { Screen, ScreenHost } from "./ui/screen-port.ts";
 
 export type Level = "info" | "warning" | "error";
@@ -33,11 +34,14 @@ export interface PiPort {
   readonly closed: boolean;
   /** Shows a text; false when nobody is there any more. In print and JSON mode it goes to standard error. */
   show(text: string, level: Level): boolean;
+  /** The same for a milestone: in the TUI an entry of the transcript, which can be expanded. */
+  tell(told: Told): boolean;
   /** Something else was put into the transcript: the next text stands by itself. */
   forget(): void;
   /** Hands bytes that paint nothing to the terminal; only in the TUI, and not while another program has the terminal. */
   ring(bytes: string): void;
-  setStatus(text: string | undefined): void;
+  /** `key` tells texts apart that stand side by side; default: the chip's. */
+  setStatus(text: string | undefined, key?: string): void;
   setWidget(key: string, lines: string[] | undefined): void;
   /** The chosen option; undefined when it was cancelled, timed out, aborted, or nobody is there. */
   select(title: string, options: string[], signal: AbortSignal): Promise<string | undefined>;
@@ -63,6 +67,7 @@ export function openPort(
   ctx: ExtensionContext,
   errorOut: (line: string) => void = toStandardError,
   terminalOut: (bytes: string) => void = toTerminal,
+  transcript?: Transcript,
 ): PiPort {
   const mode = modeOf(ctx);
   const interactive = mode === "tui" || mode === "rpc";
@@ -90,22 +95,35 @@ export function openPort(
     }
   };
 
+  const show = (text: string, level: Level): boolean => {
+    if (!interactive) {
+      if (closed) return false;
+      errorOut(text);
+      return true;
+    }
+    if (mode === "tui") standing = level === "info" ? below(standing, text) : "";
+    const whole = standing === "" ? text : standing;
+    guarded(() => ctx.ui.notify(whole, level));
+    return !closed;
+  };
+
   return {
     mode,
     interactive,
     get closed() {
       return closed;
     },
-    show(text, level) {
-      if (!interactive) {
-        if (closed) return false;
-        errorOut(text);
-        return true;
+    show,
+    tell(told) {
+      try {
+        if (mode === "tui" && !closed && transcript?.(told, ctx.isIdle()) === true) {
+          standing = "";
+          return true;
+        }
+      } catch {
+        // A stale session, or a transcript that takes nothing: the notice finds out which.
       }
-      if (mode === "tui") standing = level === "info" ? below(standing, text) : "";
-      const whole = standing === "" ? text : standing;
-      guarded(() => ctx.ui.notify(whole, level));
-      return !closed;
+      return show(told.text, told.level);
     },
     forget() {
       standing = "";
@@ -113,8 +131,8 @@ export function openPort(
     ring(bytes) {
       if (mode === "tui" && !closed && lent === 0) terminalOut(bytes);
     },
-    setStatus(text) {
-      if (interactive) guarded(() => ctx.ui.setStatus(STATUS_KEY, text));
+    setStatus(text, key = STATUS_KEY) {
+      if (interactive) guarded(() => ctx.ui.setStatus(key, text));
     },
     setWidget(key, lines) {
       if (interactive) guarded(() => ctx.ui.setWidget(key, lines));

@@ -4,7 +4,9 @@ import { createRedactor } from "../redaction/index.ts";
 import { type Answer, type BadAnswer, EXIT } from "./answer.ts";
 import { commands, needsSupervisor } from "./commands/index.ts";
 import { type BadCall, type Call, parseCall } from "./parse/parse.ts";
+import type { CommandName } from "./parse/spec.ts";
 import type { PiPort, Place } from "./pi-port.ts";
+import { whileShown } from "./progress.ts";
 import { deliver, getHub, openSupervisor } from "./session-binding.ts";
 
 /** With `--json`, programs get an answer within 15 s whatever happens; these commands may take their own time. */
@@ -19,6 +21,20 @@ const UNHURRIED: ReadonlySet<string> = new Set([
   "recover",
   "estop",
 ]);
+
+/** What may take longer than a moment, as the status line says it meanwhile. */
+const LONG: Readonly<Partial<Record<CommandName, (id: string) => string>>> = {
+  verify: (id) => `verifying ${id}`,
+  recover: (id) => `recovering ${id}`,
+  resume: (id) => `resuming ${id}`,
+  handback: (id) => `handing ${id} back`,
+  pause: (id) => `pausing ${id}`,
+  stop: (id) => `stopping ${id}`,
+  kill: (id) => `ending ${id}`,
+  replay: (id) => `computing ${id} again`,
+  report: () => "reading the log",
+  doctor: () => "looking at Claude, containment and folders",
+};
 
 /** `place` was read while the command's `ctx` was fresh; from here on only the port reaches Pi. */
 export async function runCommand(input: string, place: Place, port: PiPort): Promise<void> {
@@ -44,9 +60,13 @@ async function runOnce(call: Call, place: Place, port: PiPort): Promise<Answer |
   const hub = getHub();
   const scene = { call, ...place, port, hub };
   const run = await commands[call.command]();
-  if (!needsSupervisor(call.command)) return run(scene, undefined);
-  const opened = await openSupervisor(hub);
-  return opened.ok ? run(scene, opened.supervisor) : opened;
+  const act = async (): Promise<Answer | BadAnswer> => {
+    if (!needsSupervisor(call.command)) return run(scene, undefined);
+    const opened = await openSupervisor(hub);
+    return opened.ok ? run(scene, opened.supervisor) : opened;
+  };
+  const what = LONG[call.command]?.(call.args[0] ?? "");
+  return what === undefined || call.json ? act() : whileShown(port, what, act);
 }
 
 async function inTime(call: Call, running: Promise<Answer | BadAnswer>): Promise<Answer | BadAnswer> {

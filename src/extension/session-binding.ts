@@ -10,14 +10,17 @@ import { failure, type Result } from "../core/result.ts";
 import type { Supervisor } from "../supervisor/api.ts";
 import { lazy } from "./lazy.ts";
 import { type Level, openPort, type PiPort } from "./pi-port.ts";
+import type { Transcript } from "./transcript.ts";
 
 /** One call of the extension factory: the identity of a session's extension instance. */
 export interface Instance {
   readonly startedAt: number;
+  /** Absent: milestones are told as notices. */
+  readonly transcript?: Transcript;
 }
 
 /** Another version of this package may have been loaded before a `/reload`: what it left has another shape. */
-const VERSION = 2;
+const VERSION = 3;
 
 /** What is kept of a `ctx`: neither of the two ends with its session (both lines). */
 export type Models = Pick<ExtensionContext, "model" | "modelRegistry">;
@@ -30,6 +33,8 @@ export interface Hub {
   /** The instance whose session has the port. */
   owner: Instance | undefined;
   port: PiPort | undefined;
+  /** Folder of that session. */
+  cwd: string | undefined;
   /** Answers that became ready between two sessions (at most 50). */
   waiting: { text: string; level: Level }[];
   /** What shows tasks in the present session. */
@@ -71,6 +76,7 @@ export function getHub(): Hub {
     opening: undefined,
     owner: undefined,
     port: undefined,
+    cwd: undefined,
     waiting: [],
     view: undefined,
     later: new Set(),
@@ -95,7 +101,8 @@ export function bindSession(instance: Instance, ctx: ExtensionContext): void {
   hub.port?.close();
   if (hub.over) Object.assign(hub, { supervisor: undefined, quitting: undefined, quitSeen: false, over: false });
   hub.owner = instance;
-  hub.port = openPort(ctx);
+  hub.port = openPort(ctx, undefined, undefined, instance.transcript);
+  hub.cwd = ctx.cwd;
   for (const { text, level } of hub.waiting.splice(0)) hub.port.show(text, level);
   if (hub.supervisor !== undefined) showTasks(hub);
 }

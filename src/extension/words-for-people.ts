@@ -28,6 +28,11 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
+export function size(bytes: number): string {
+  if (bytes < 1024) return count(bytes, "byte");
+  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.round(bytes / 1024 / 1024)} MiB`;
+}
+
 export function stateWords(state: string): string {
   return state === "human_required" ? "waits for a person" : state.replaceAll("_", " ");
 }

@@ -265,8 +265,25 @@ export interface Supervisor {
   subscribeCalls(listener: (call: PersonCalled) => void): () => void;
   /** Pi quits: end the workers cleanly, leave the tasks recoverable. Bounded by `deadlineMs`. */
   shutdown(deadlineMs: number): Promise<void>;
-  /** For completions: ids with goal and state, from memory and the index; never slow. */
-  known(): { taskId: string; goal: string; state: string; requests: string[] }[];
+  /** For completions, from memory and the last look at the disk; never slow. */
+  known(): KnownTask[];
+}
+
+/** What completions offer of a task. */
+export interface KnownTask {
+  taskId: string;
+  goal: string;
+  state: TaskRow["state"];
+  recoverable: boolean;
+  /** The fault that keeps automation off, or null. */
+  fault: string | null;
+  requests: {
+    requestId: string;
+    kind: RequestView["kind"];
+    toolName: string;
+    /** Of a single question: what may be answered. */
+    labels: string[];
+  }[];
 }
 
 export interface StopFailure {

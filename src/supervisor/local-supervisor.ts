@@ -12,9 +12,10 @@ import { type RecoverOptions, recoverTask } from "./acts/recover.ts";
 import { pauseTask, stopTask } from "./acts/stop.ts";
 import { handBackTask, takeOverTask } from "./acts/takeover.ts";
 import { verifyTask } from "./acts/verify.ts";
-import type { StartAnswer, StartInput, Supervisor, TaskRow, TaskUpdate, TaskView } from "./api.ts";
+import type { RequestView, StartAnswer, StartInput, Supervisor, TaskRow, TaskUpdate, TaskView } from "./api.ts";
 import type { SupervisorDeps } from "./deps.ts";
 import { followLog } from "./follow.ts";
+import { knownTasks } from "./known-tasks.ts";
 import { checkPolicy, showPolicy } from "./policy-view.ts";
 import { Scope } from "./scope.ts";
 import { STATE_SHAPE, stateHash } from "./snapshot.ts";
@@ -44,6 +45,8 @@ export class LocalSupervisor implements Supervisor {
   #closing: Promise<void> | null = null;
 
   #lastRows: ListedRow[] = [];
+  #lastRequests: RequestView[] = [];
+  #looking: Promise<void> | null = null;
 
   constructor(deps: SupervisorDeps) {
     this.#scope = new Scope(deps);
@@ -291,20 +294,17 @@ export class LocalSupervisor implements Supervisor {
   }
 
   known() {
-    const live = this.live();
-    const ids = new Set(live.map((view) => view.taskId));
-    /* Completions can't wait for the disk: they get the list of last time, and cause the next one. */
-    void this.#rows();
-    const stored = this.#lastRows.filter((row) => !ids.has(row.taskId));
-    return [
-      ...live.map(({ taskId, goal, state, requests }) => ({
-        taskId,
-        goal,
-        state,
-        requests: requests.map((one) => one.requestId),
-      })),
-      ...stored.map(({ taskId, goal, state }) => ({ taskId, goal, state, requests: [] })),
-    ];
+    /* Completions can't wait for the disk: they get what was seen last time, and cause the next look. */
+    this.#looking ??= this.#lookAround().finally(() => {
+      this.#looking = null;
+    });
+    return knownTasks(this.live(), this.#lastRows, this.#lastRequests);
+  }
+
+  /** Never rejects: what can't be read is offered to nobody. */
+  async #lookAround(): Promise<void> {
+    const found = await this.approvals().catch(() => null);
+    if (found !== null) this.#lastRequests = found.requests;
   }
 
   async #rows(): Promise<ListedRow[]> {

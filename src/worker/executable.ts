@@ -32,10 +32,9 @@ export interface FindClaudeOptions {
 export async function findClaude(
   options: FindClaudeOptions,
 ): Promise<Result<{ executable: ExecutableFacts; notice?: string }>> {
-  const path = await locate(options);
-  if (typeof path !== "string") return path;
-  const looked = await lookAt(path);
-  if (!looked.ok) return looked;
+  const found = await lookForClaude(options);
+  if (!found.ok) return found;
+  const { path, looked } = found;
   const asked = await askVersion(looked.realPath, options);
   if (!asked.ok) return asked;
   const { version } = asked;
@@ -55,6 +54,16 @@ export async function findClaude(
   if (compareVersions(version, OLDEST_CLAUDE) === 0) return { ok: true, executable };
   const notice = `Claude Code ${version} is newer than ${OLDEST_CLAUDE}, the version this supervisor was tested with. It runs as long as it confirms the gate at its start.`;
   return { ok: true, executable, notice };
+}
+
+/** Where it is and whether it can be run, without running it. Reasons: the first three of `findClaude`. */
+export async function lookForClaude(
+  options: FindClaudeOptions,
+): Promise<Result<{ path: string; looked: Extract<Awaited<ReturnType<typeof lookAt>>, { ok: true }> }>> {
+  const path = await locate(options);
+  if (typeof path !== "string") return path;
+  const looked = await lookAt(path);
+  return looked.ok ? { ok: true, path, looked } : looked;
 }
 
 /** What has changed between two looks at the program, as a sentence; `undefined` when it is the same. */

@@ -17,7 +17,14 @@ export { MAX_PROMPT_BYTES } from "./claude-jsonl/prompts.ts";
 export { findSessionFile, type SessionPlace, turnsSince } from "./claude-jsonl/session-file.ts";
 export { systemDeps, type WorkerDeps } from "./deps.ts";
 export { parseEnvNames, workerEnvironment } from "./environment.ts";
-export { executableDrift, type FindClaudeOptions, findClaude, OLDEST_CLAUDE, platformBinary } from "./executable.ts";
+export {
+  executableDrift,
+  type FindClaudeOptions,
+  findClaude,
+  lookForClaude,
+  OLDEST_CLAUDE,
+  platformBinary,
+} from "./executable.ts";
 
 export function createWorker(transport: TransportName, input: WorkerStartInput, deps: WorkerDeps): WorkerAdapter {
   switch (transport) {

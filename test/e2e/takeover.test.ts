@@ -1,12 +1,15 @@
 /** A person takes the real session over and gives it back: nothing is sent in between, not even by a crash. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { access } from "node:fs/promises";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { claudeEnv } from "../support/claude.ts";
 import { bash, hang, text } from "../support/model-reply.ts";
 import { startPi } from "../support/pi.ts";
 import { assertNoneLeft } from "../support/processes.ts";
 import { logProblems, readEvents, waitForState } from "../support/task.ts";
+import { until } from "../support/until.ts";
 import { MEND, onBothLines, openScene, test } from "./scene.ts";
 
 const run = promisify(execFile);
@@ -62,5 +65,29 @@ await onBothLines("takeover", (line) => {
     );
     assert.deepEqual(await logProblems(lab.stateDir, taskId), []);
     assert.equal((await other.run(`/supervise replay ${taskId} --json`)).matches, true);
+  });
+
+  test("a call that was put off for a person: the takeover takes it back, and the session goes on without it", async (t) => {
+    const { lab, cwd, modelServer, start, run, approvals, pi } = await openScene(t, line);
+    modelServer.script("main", [bash("node gen.mjs made.txt")]);
+    const taskId = await start('Mend the sum --mode auto --patience 500ms --verify "node --test"');
+    const asked = await until(async () => (await approvals()).find((one) => one.deferred), 60_000, "the deferral");
+    await assertNoneLeft(lab.mark, 5_000, [pi.pid]);
+    const taken = await run(`takeover ${taskId}`);
+    assert.deepEqual([taken.ok, taken.state], [true, "taken_over"], JSON.stringify(taken));
+    assert.deepEqual(await approvals(), [], "nobody is asked while a person has the wheel");
+    const late = await run(`approve ${asked.requestId}`);
+    assert.deepEqual([late.ok, late.reason], [false, "no-request"], JSON.stringify(late));
+    assert.equal(modelServer.of("main").length, 1, "nothing was sent");
+
+    modelServer.script("main", [bash(MEND), text("Done.")]);
+    const back = await run(`handback ${taskId} Do it without a generator`);
+    assert.equal(back.ok, true, JSON.stringify(back));
+    await waitForState(pi, taskId, ["completed"], 90_000);
+    const said = modelServer.of("main").at(-1)?.userTexts().join("\n") ?? "";
+    assert.match(said, /A person has worked in this session[\s\S]*Do it without a generator/);
+    await assert.rejects(access(join(cwd, "made.txt")), "the call that was put off never ran");
+    assert.deepEqual(await logProblems(lab.stateDir, taskId), []);
+    assert.equal((await run(`replay ${taskId}`)).matches, true);
   });
 });

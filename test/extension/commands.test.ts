@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, mock, test } from "node:test";
+import { after, afterEach, beforeEach, describe, mock, test } from "node:test";
 import { lazy } from "../../src/extension/lazy.ts";
 import { commandNames } from "../../src/extension/parse/spec.ts";
 import { openPort } from "../../src/extension/pi-port.ts";
@@ -20,7 +20,11 @@ import { runCommand } from "../../src/extension/run.ts";
 import { quit } from "../../src/extension/session-binding.ts";
 import type { Supervisor } from "../../src/supervisor/api.ts";
 import { realHost } from "../../src/supervisor/doctor/index.ts";
+import { supervisorDeps } from "../../src/supervisor/index.ts";
+import { LocalSupervisor } from "../../src/supervisor/local-supervisor.ts";
 import { until } from "../support/until.ts";
+import { type AfterHook, createLab } from "../support/workspace.ts";
+import { GOOD, IN_FORCE, UNKNOWN } from "./command-table.ts";
 import { type FakeMode, type FakeSession, fakeSession } from "./support/fake-pi.ts";
 import { type FakeSupervisor, fakeSupervisor, hubWith, requestView, taskView } from "./support/fake-supervisor.ts";
 
@@ -36,7 +40,17 @@ const findings = [
   { check: "node", level: "ok" as const, found: "Node 20.20.2.", fix: null },
   { check: "cgroup", level: "warning" as const, found: "No cgroup v2 is mounted.", fix: "Start Pi with systemd-run." },
 ];
+const ownFolder = mkdtempSync(join(tmpdir(), "commands-"));
+const CONTROL = "PI_CLAUDE_SUPERVISOR_CONTROL_DIR";
+const controlBefore = process.env[CONTROL];
+after(() => {
+  if (controlBefore === undefined) delete process.env[CONTROL];
+  else process.env[CONTROL] = controlBefore;
+  rmSync(ownFolder, { recursive: true, force: true });
+});
 beforeEach(() => {
+  /* A stop of this machine's own account is none of these tests' business. */
+  process.env[CONTROL] = mkdtempSync(join(ownFolder, "control-"));
   mock.method(lazy, "doctor", async () => ({ realHost, diagnose: async () => findings }));
   process.exitCode = undefined;
 });
@@ -70,83 +84,6 @@ function onlyJson(ran: Ran, mode: FakeMode): Record<string, unknown> {
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-const GOOD: [input: string, fields: Record<string, unknown>][] = [
-  [
-    'start Fix it --verify "npm test"',
-    { command: "start", taskId: "t-1", cwd: "/home/me/here", stopCommand: "/supervise stop t-1" },
-  ],
-  [
-    "status t-1",
-    {
-      command: "status",
-      taskId: "t-1",
-      state: "running",
-      waitsFor: null,
-      claudeSessionId: "11111111-1111-4111-8111-111111111111",
-      goal: "Fix the parser",
-    },
-  ],
-  ["status", { command: "status", taskId: "t-1" }],
-  ["sessions", { command: "sessions" }],
-  ["sessions --all", { command: "sessions" }],
-  ["send t-1 hello", { command: "send", taskId: "t-1", queued: false }],
-  ["approvals", { command: "approvals", requests: [requestView()] }],
-  ["approve r-1 --note fine", { command: "approve", requestId: "r-1", taskId: "t-1" }],
-  ["deny r-1 no", { command: "deny", requestId: "r-1", taskId: "t-1" }],
-  ["answer r-1 Blue", { command: "answer", requestId: "r-1", taskId: "t-1" }],
-  ["verify t-1", { command: "verify", outcome: "pass", state: "completed" }],
-  ["stop t-1 enough", { command: "stop", state: "stopped" }],
-  ["discard t-1", { command: "discard", taskId: "t-1" }],
-  ["discard t-1 --yes", { command: "discard", taskId: "t-1" }],
-  ["pause t-1 lunch", { command: "pause", taskId: "t-1", state: "paused" }],
-  ["resume t-1 --fault x", { command: "resume", taskId: "t-1", state: "running" }],
-  ["recover t-1 --fresh", { command: "recover", taskId: "t-1", state: "running" }],
-  [
-    "takeover t-1",
-    {
-      command: "takeover",
-      taskId: "t-1",
-      state: "taken_over",
-      resumeCommand: "cd /home/me/here && claude --resume=t-1-session",
-    },
-  ],
-  ["handback t-1 I was here", { command: "handback", taskId: "t-1", state: "running", turns: 2 }],
-  ["kill t-1", { command: "kill", state: "stopped" }],
-  ["log t-1", { command: "log", taskId: "t-1", lastSeq: 1 }],
-  ["log t-1 --verify", { command: "log", records: 7 }],
-  ["replay t-1", { command: "replay", state: "completed", matches: true }],
-  ["report t-1", { command: "report", taskId: "t-1" }],
-  ["report --all", { command: "report", tasks: 1, costUsd: 0.12 }],
-  ['policy check "git push"', { command: "policy", verdict: "person", rule: "bash.git.push" }],
-  ["policy show", { command: "policy", profile: "standard" }],
-  ["doctor", { command: "doctor", healthy: true, errors: 0, warnings: 1 }],
-  ["help", { command: "help" }],
-  ["help start", { command: "help", topic: "start" }],
-];
-
-/** Every command that names a task or a request. */
-const UNKNOWN = [
-  ...[
-    "status",
-    "verify",
-    "stop",
-    "kill",
-    "pause",
-    "resume",
-    "recover",
-    "takeover",
-    "handback",
-    "discard",
-    "log",
-    "replay",
-    "report",
-  ].map((name) => `${name} t-9`),
-  "send t-9 hello",
-  "approve r-9",
-  "deny r-9",
-  "answer r-9 Blue",
-];
-
 /** A store without tasks: everything that is asked for by name is unknown. */
 function nobody(): FakeSupervisor {
   const unknown = async () => ({
@@ -175,12 +112,25 @@ function nobody(): FakeSupervisor {
   return fakeSupervisor(Object.fromEntries(names.map((name) => [name, unknown])) as Partial<Supervisor>);
 }
 
+/** A real supervisor of an empty store, whose account was stopped by the command that people have. */
+async function stoppedForReal(t: AfterHook): Promise<Supervisor> {
+  const lab = await createLab(t);
+  const control = join(lab.root, "control");
+  process.env[CONTROL] = control;
+  const made = supervisorDeps({ ...lab.env, PI_CLAUDE_SUPERVISOR_STATE_DIR: lab.stateDir, [CONTROL]: control });
+  assert.ok(made.ok);
+  const supervisor = new LocalSupervisor(made.deps);
+  lab.defer(() => supervisor.shutdown(1_000));
+  const stopped = await run("estop stop --reason enough --json", "rpc", supervisor);
+  assert.equal(onlyJson(stopped, "rpc").ok, true);
+  return supervisor;
+}
+
 for (const mode of ["tui", "rpc", "json", "print"] as const) {
   describe(`in ${mode} mode`, () => {
     test("the table below knows every command", () => {
-      /* The emergency stop answers by itself, below the supervisor: its own tests say how. */
-      const named = commandNames.filter((name) => name !== "estop");
-      assert.deepEqual(new Set(GOOD.map(([, fields]) => fields.command)), new Set(named));
+      assert.deepEqual(new Set(GOOD.map(([, fields]) => fields.command)), new Set(commandNames));
+      assert.deepEqual(new Set(Object.keys(IN_FORCE)), new Set(commandNames));
     });
 
     for (const [input, fields] of GOOD) {
@@ -206,8 +156,7 @@ for (const mode of ["tui", "rpc", "json", "print"] as const) {
           assert.deepEqual(shown, []);
           return;
         }
-        const running = mode === "tui" && /^(verify|takeover|doctor)/.test(input) ? 1 : 0;
-        assert.equal(shown.length, 1 + running);
+        assert.equal(shown.length, 1);
         assert.ok(!shown.at(-1)?.startsWith("{") && (shown.at(-1)?.length ?? 0) > 10);
       });
     }
@@ -256,6 +205,27 @@ for (const mode of ["tui", "rpc", "json", "print"] as const) {
         assert.equal(text.session.notices.at(-1)?.level ?? "error", "error");
       });
     }
+
+    test("with an emergency stop in force nothing begins, and what looks or stops works; each is told once", async (t) => {
+      const supervisor = await stoppedForReal(t);
+      for (const [words, reason] of Object.values(IN_FORCE).flat()) {
+        const json = await run(`${words} --json`, mode, supervisor, tmpdir());
+        const answer = onlyJson(json, mode);
+        assert.deepEqual([answer.ok, answer.ok === true ? null : answer.reason], [reason === null, reason], words);
+        const failed = mode === "json" || mode === "print" ? (reason === null ? 0 : 1) : undefined;
+        assert.equal(json.exitCode, failed, words);
+        if (words === "estop resume" && mode === "tui") continue; // there it asks: see below
+        const text = await run(words, mode, supervisor, tmpdir());
+        const shown = [...text.session.notices, ...text.errorOut.map((one) => ({ text: one, level: null }))];
+        assert.equal(shown.length, 1, words);
+        assert.ok((shown[0]?.text.length ?? 0) > 10 && !shown[0]?.text.startsWith("{"), words);
+        const level = reason !== null ? "error" : words === "doctor" ? "warning" : "info";
+        if (text.session.notices.length > 0) assert.equal(shown[0]?.level, level, words);
+        if (reason === "estop") assert.match(shown[0]?.text ?? "", /stop/i, words);
+      }
+      const help = onlyJson(await run("help --json", mode, supervisor), mode);
+      assert.match(String(help.next), /^\/supervise estop status/);
+    });
 
     test("a bug in the supervisor is an answer, not an exception", async () => {
       const status = () => Promise.reject(new Error("boom"));
@@ -753,4 +723,55 @@ test("commands with --json run side by side", async () => {
     session.notices.map((notice) => JSON.parse(notice.text).command),
     ["status", "verify"],
   );
+});
+
+describe("estop", () => {
+  for (const mode of ["tui", "rpc", "json", "print"] as const) {
+    const printing = mode === "json" || mode === "print";
+
+    test(`in ${mode} mode: a mistake and an unknown id are told once, and change nothing`, async () => {
+      const table: [words: string, reason: string, exitCode: number][] = [
+        ["estop", "missing-argument", 2],
+        ["estop halt", "bad-value", 2],
+        ["estop stop t-9 --all", "bad-value", 2],
+        ["estop stop --now --after-call", "bad-value", 2],
+        ["estop status t-9", "unknown-identity", 1],
+        ["estop stop t-9", "unknown-identity", 1],
+      ];
+      assert.equal(onlyJson(await run("estop pause --json", mode, fakeSupervisor()), mode).ok, true);
+      for (const [words, reason, exitCode] of table) {
+        const json = await run(`${words} --json`, mode, fakeSupervisor());
+        assert.deepEqual([onlyJson(json, mode).ok, onlyJson(json, mode).reason], [false, reason], words);
+        assert.equal(json.exitCode, printing ? exitCode : undefined, words);
+        const text = await run(words, mode, fakeSupervisor());
+        assert.equal(text.session.notices.length + text.errorOut.length, 1, words);
+        assert.equal(text.session.notices[0]?.level ?? "error", "error", words);
+      }
+      const now = onlyJson(await run("estop status --json", mode, fakeSupervisor()), mode);
+      assert.deepEqual([now.inForce, now.epoch], [true, 1]);
+    });
+  }
+
+  test("is lifted in the TUI by what a person types, and by nothing else", async () => {
+    assert.equal(onlyJson(await run("estop stop --json", "tui", fakeSupervisor()), "tui").ok, true);
+    hubWith(fakeSupervisor());
+    const lift = async (typed: string | undefined, why?: string) => {
+      const session = fakeSession("tui");
+      const running = runCommand("estop resume", { cwd: "/" }, openPort(session.ctx));
+      (await until(() => session.dialogs[0], 10_000, "the epoch to be asked for")).choose(typed);
+      if (why !== undefined) (await until(() => session.dialogs[1], 10_000, "the reason to be asked for")).choose(why);
+      await running;
+      return session.notices[0]?.text ?? "";
+    };
+    for (const typed of [undefined, "", "1", "2 all", "1 all really"])
+      assert.match(await lift(typed), /Nothing changed/, String(typed));
+    assert.match(await lift("1 all", "It was a drill"), /The stop is lifted \(epoch 1\)\. Nothing starts by itself\./);
+    assert.match(await lift2(), /No stop is in force/);
+
+    async function lift2(): Promise<string> {
+      const session = fakeSession("tui");
+      await runCommand("estop resume", { cwd: "/" }, openPort(session.ctx));
+      return session.notices[0]?.text ?? "";
+    }
+  });
 });

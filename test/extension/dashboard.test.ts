@@ -183,6 +183,114 @@ describe("the dashboard", () => {
     assert.equal(shown.closed(), true);
   });
 
+  test("in one task: answers its first request, recovers, stops and copies its id", async () => {
+    const supervisor = several();
+    const shown = await open(supervisor);
+    shown.press("enter");
+    await shown.when(/supervise · task[\s\S]*\? r-1/);
+    shown.press("c");
+    shown.press("a", "y");
+    await shown.when(/Done\./);
+    shown.press("d", "y");
+    await until(() => acts(supervisor).length === 2, 5_000, "the denial");
+    shown.press("s");
+    assert.match(shown.screen(), /Stop t-1\?/);
+    shown.press("y");
+    await until(() => acts(supervisor).length === 3, 5_000, "the stop");
+    shown.press("r", "y");
+    await until(() => acts(supervisor).length === 4, 5_000, "the recovery");
+    assert.deepEqual(acts(supervisor), ["approve r-1", "deny r-1", "stop t-1", "recover t-1"]);
+    assert.deepEqual(shown.copied, ["t-1"]);
+  });
+
+  test("shows every budget as a bar, what runs and for how long, what waits, and the end of the output", async () => {
+    const events = Array.from({ length: 60 }, (_, at) => ({
+      v: 1 as const,
+      seq: at + 1,
+      taskId: "t-1",
+      workerId: null,
+      at: "2026-01-01T00:00:00.000Z",
+      mono: 0,
+      type: "worker.text",
+      data: { preview: `first ${at}\nline \u001b[2J${at}` },
+      prev: "",
+    }));
+    const supervisor = fakeSupervisor({ log: async () => ({ ok: true, events, path: "/p", lastSeq: 60 }) });
+    supervisor.views = [
+      {
+        ...busy(),
+        budget: { usd: 2, spentUsd: 1.8 },
+        decisions: { used: 50, max: 200, costUsd: 0.1, byOutcome: {}, overridden: 0 },
+        requests: ["r-1", "r-2", "r-3", "r-4"].map((requestId) => requestView({ requestId })),
+      },
+    ];
+    const shown = await open(supervisor, "sessions", [100, 40]);
+    shown.press("enter");
+    const screen = await shown.when(/output/);
+    assert.match(screen, /▰{13}▱{7} failing rounds: 2 of 3/);
+    assert.match(screen, /▰{18}▱{2} budget: \$1\.80 of \$2\.00, an estimate/);
+    assert.match(screen, /▰{5}▱{15} decisions: 50 of 200/);
+    assert.match(screen, /▰{15}▱{5} the task's time: 2 h left of 8 h/);
+    assert.match(screen, /Runs Bash for /);
+    assert.match(screen, /\? r-3[\s\S]*\? and 1 more: \/supervise approvals/);
+    assert.match(screen, /output\n {2}first 57\n {2}line 57\n {2}first 58\n {2}line 58\n {2}first 59\n {2}line 59\n/);
+    assert.match(screen, /timeline\n[\s\S]*\n60 00:00:00 worker\.text/);
+    shown.press("page-up", "up");
+    assert.match(shown.screen(), /timeline \(11 newer below\)[\s\S]*\n49 00:00:00 worker\.text/);
+    shown.press("page-up", "page-up", "page-up", "page-up", "page-up", "page-up", "page-up");
+    assert.match(shown.screen(), /\n1 00:00:00 worker\.text/, "it stops at the oldest");
+    shown.press("page-down", "down");
+    assert.doesNotMatch(shown.screen(), /\n1 00:00:00 worker\.text/);
+    assert.match(screen, /↑↓ scroll · a approve · d deny · r recover · s stop · c copy id · esc back/);
+  });
+
+  test("shows ended tasks with A, and filters what waits", async () => {
+    const asked: boolean[] = [];
+    const supervisor = several();
+    const { sessions } = supervisor;
+    supervisor.sessions = (all) => {
+      asked.push(all);
+      return sessions(all);
+    };
+    const shown = await open(supervisor);
+    shown.press("A");
+    await shown.when(/all tasks/);
+    await until(() => asked.at(-1) === true, 5_000, "another look");
+    shown.press("tab");
+    await shown.when(/what waits for you[\s\S]*r-1/);
+    shown.press("/", "nothing like it");
+    assert.match(shown.screen(), /Nothing matches "nothing like it"\./);
+    shown.press("backspace", "escape");
+    assert.match(shown.screen(), /→ r-1/, "an escape takes the filter away");
+  });
+
+  test("says what can't be read, and keeps what it had", async () => {
+    const supervisor = several();
+    const shown = await open(supervisor);
+    supervisor.sessions = async () => ({ ok: false, reason: "io", message: "The store can't be read." });
+    await shown.dashboard.refresh();
+    assert.match(shown.screen(), /→ t-1[\s\S]*The store can't be read\./);
+  });
+
+  test("what was still read of one task is not shown for another", async () => {
+    const supervisor = several();
+    const { status } = supervisor;
+    let release: (() => void) | undefined;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    supervisor.status = async (id) => {
+      if (id === "t-1") await slow;
+      return status(id);
+    };
+    const shown = await open(supervisor);
+    shown.press("enter", "escape", "down", "enter");
+    await shown.when(/supervise · task[\s\S]*Write the manual/);
+    release?.();
+    await until(() => supervisor.calls.filter((call) => call.name === "status").length >= 2, 5_000, "both answers");
+    assert.match(shown.screen(), /Write the manual/);
+  });
+
   test("with nothing to show says so, and no key of it acts", async () => {
     const supervisor = fakeSupervisor();
     supervisor.views = [];

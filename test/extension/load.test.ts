@@ -29,9 +29,10 @@ test("loading the extension evaluates a handful of small files, and no dependenc
     "extension/session-binding.ts",
     "extension/shortcut.ts",
     "extension/tools.ts",
+    "extension/transcript.ts",
     "index.ts",
   ]);
   assert.deepEqual([...packages], []);
   const lines = [...files].reduce((sum, file) => sum + readFileSync(file, "utf8").split("\n").length, 0);
-  assert.ok(lines < 700, `${lines} lines`);
+  assert.ok(lines < 760, `${lines} lines`);
 });

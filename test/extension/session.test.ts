@@ -251,8 +251,10 @@ describe("a long command", () => {
     const pi = fakePi(superviseClaude);
     await pi.emit("session_start", { reason: "startup" }, session);
     await pi.command("verify t-1", session);
-    assert.match(session.notices.at(-1)?.text ?? "", /runs; its outcome is shown here/);
+    assert.ok(session.statuses.includes("supervise: verifying t-1…"));
     (await until(() => finish, 10_000, "the verification runs"))();
     await until(() => session.notices.some((notice) => notice.text.includes("passed")), 10_000, "the answer");
+    assert.equal(session.statuses.filter((text) => text?.includes("verifying")).length, 1);
+    assert.equal(session.statuses.at(-1), undefined, "what was shown while it ran is taken away");
   });
 });

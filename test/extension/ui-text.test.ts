@@ -43,9 +43,23 @@ describe("the widget", () => {
       NOW,
     );
     assert.deepEqual(lines, [
-      "t-1 · running · Bash 20 s · 8 min · $0.12 · ▰▰▰▰▰▱▱▱ rounds",
+      "t-1 · running · Bash 20 s · 8 min · $0.12 · ▰▰▰▰▰▱▱▱ failing rounds",
       "  ? r-1 Bash: node gen.mjs",
     ]);
+  });
+
+  test("has the bar of whatever is nearest to its end: rounds, money, decisions, time", () => {
+    const worst = (over: Parameters<typeof taskView>[0]) =>
+      widgetLines([taskView(over)], NOW)?.[0]
+        ?.split(" · ")
+        .at(-1);
+    const decisions = { used: 180, max: 200, costUsd: null, byOutcome: {}, overridden: 0 };
+    const clock = (name: "wall" | "wall-warning") => ({ name, length: 1_000, what: "the task", leftMs: 100 });
+    assert.equal(worst({ budget: { usd: 2, spentUsd: 1.5 } }), "▰▰▰▰▰▰▱▱ budget");
+    assert.equal(worst({ budget: { usd: 2, spentUsd: 1.5 }, decisions }), "▰▰▰▰▰▰▰▱ decisions");
+    assert.equal(worst({ deadlines: [clock("wall")] }), "▰▰▰▰▰▰▰▱ the task's time");
+    assert.equal(worst({ deadlines: [clock("wall-warning")] }), "$0.12", "a notice to come is no limit");
+    assert.equal(worst({ budget: { usd: 2, spentUsd: 5 } }), "▰▰▰▰▰▰▰▰ budget");
   });
 
   test("never has more than ten lines, and says how many are left out", () => {

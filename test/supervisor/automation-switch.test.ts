@@ -87,6 +87,23 @@ describe("automation switched off in supervisor.json", () => {
     assert.deepEqual(messages(stage), ["Do it"]);
   });
 
+  test("while a person has the wheel: what they give back goes out, and after that turn nothing does", async (t) => {
+    const stage = await openSwitched(t, [{ waitFile: "go" }, { result: {} }]);
+    const taskId = await stage.start({ mode: "auto" });
+    await stage.when(taskId, (view) => view.state === "running" && messages(stage).length === 1, "a turn");
+    const taken = await stage.supervisor.takeover(taskId);
+    assert.ok(taken.ok, JSON.stringify(taken));
+    await stage.set({ automation: "off" });
+    await writeFile(join(stage.cwd, "go"), "");
+    const back = await stage.supervisor.handback(taskId, "Only the sign is wrong.");
+    assert.ok(back.ok, JSON.stringify(back));
+    const parked = await stage.when(taskId, (view) => off(view) && view.turns >= 1, "the end of the turn", 30_000);
+    assert.deepEqual([parked.rounds.used, messages(stage).length], [0, 2]);
+    assert.match(messages(stage)[1] ?? "", /A person has worked in this session[\s\S]*Only the sign is wrong\./);
+    await stage.set({ automation: "on" });
+    await stage.when(taskId, (view) => view.state === "completed", "the end", 30_000);
+  });
+
   test("means nothing to a manual task", async (t) => {
     const stage = await openSwitched(t, [{ result: {} }]);
     await stage.set({ automation: "off" });

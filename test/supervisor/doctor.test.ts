@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -57,6 +57,19 @@ type Fault = [
   level: Finding["level"],
   found: RegExp,
   fix: RegExp,
+];
+
+/** Only root can give a folder away. */
+const FOREIGN_OWNER: Fault = [
+  "a state folder of another owner",
+  async ({ lab }) => {
+    await mkdir(lab.stateDir, { mode: 0o700 });
+    await chown(lab.stateDir, 65_534, 65_534);
+  },
+  "state-folder",
+  "error",
+  /belongs to user 65534, not to you/,
+  /Choose a folder of your own/,
 ];
 
 const FAULTS: readonly Fault[] = [
@@ -198,14 +211,35 @@ const FAULTS: readonly Fault[] = [
   ],
   [
     "a state folder that is a link",
-    async ({ lab, env }) => {
+    async ({ lab }) => {
+      await mkdir(join(lab.root, "elsewhere"), { mode: 0o700 });
+      await symlink(join(lab.root, "elsewhere"), lab.stateDir);
+    },
+    "state-folder",
+    "error",
+    /goes through the symbolic link/,
+    /Give the real path, without links/,
+  ],
+  ...(process.getuid?.() === 0 ? [FOREIGN_OWNER] : []),
+  [
+    "a state folder whose path is not absolute",
+    ({ env }) => {
       env["PI_CLAUDE_SUPERVISOR_STATE_DIR"] = "not/absolute";
-      await mkdir(join(lab.root, "x"));
     },
     "state-folder",
     "error",
     /is not an absolute path/,
     /starts with \//,
+  ],
+  [
+    "a Claude that is npm's placeholder",
+    async ({ lab, env }) => {
+      env["PI_CLAUDE_SUPERVISOR_CLAUDE"] = await program(lab, "#!/bin/sh\necho claude native binary not installed\n");
+    },
+    "claude",
+    "error",
+    /only npm's placeholder/,
+    /Reinstall it with install scripts/,
   ],
   [
     "an old Node",
@@ -236,6 +270,31 @@ const FAULTS: readonly Fault[] = [
     "error",
     /flock can't be run/,
     /Install util-linux/,
+  ],
+  [
+    "automation that is switched off",
+    async ({ lab, more }) => {
+      more.agentDir = join(lab.root, "agent");
+      await mkdir(more.agentDir);
+      await writeFile(join(more.agentDir, "supervisor.json"), '{ "automation": "off" }', { mode: 0o600 });
+    },
+    "automation",
+    "warning",
+    /Automation is off \(person\): automatic tasks wait/,
+    /"automation": "on" in supervisor\.json/,
+  ],
+  [
+    "an emergency stop in force",
+    async ({ lab, env }) => {
+      const control = join(lab.root, "control");
+      await mkdir(control, { mode: 0o700 });
+      await writeFile(join(control, "STOP-ALL"), "", { mode: 0o600 });
+      env["PI_CLAUDE_SUPERVISOR_CONTROL_DIR"] = control;
+    },
+    "emergency-stop",
+    "error",
+    /STOP-ALL|stop/i,
+    /\/supervise estop status/,
   ],
   [
     "a setting with a wrong value",
@@ -278,6 +337,8 @@ describe("doctor", () => {
         "cgroup",
         "state-folder",
         "file-system",
+        "emergency-stop",
+        "automation",
         "settings",
       ],
     );

@@ -143,12 +143,14 @@ function nextMessage(state: TaskState): Message | null {
   const { spec, prompts: p, verification: v } = state;
   if (!spec) return null;
   const started = state.worker.kind === "live" && state.turn.kind === "none";
-  const automatic = isAutomatic(state) && openSignOff(state) === null && state.closing.kind !== "close-out";
+  const free = openSignOff(state) === null && state.closing.kind !== "close-out";
+  const automatic = isAutomatic(state) && free;
   const told = toldFirst(state);
   if (started && automatic && !p.goalGiven) {
     return { source: "goal", promptId: null, text: goalMessage(spec.goal, spec.brief), redacted: spec.goalRedacted };
   }
-  if (automatic && p.goOn && p.handback !== null && state.turn.kind !== "waiting") {
+  /* A person's own word: their switch holds back what nobody asked for. */
+  if (state.hold === null && free && p.goOn && p.handback !== null && state.turn.kind !== "waiting") {
     const { promptId, redacted, note } = p.handback;
     return { source: "handback", promptId, text: handbackPrompt(note), redacted };
   }

@@ -1,7 +1,7 @@
 /** `/supervise discard <ID> [--yes]`: drops the record of an ended or recoverable task; without `--yes` only looks. */
 import type { RemovalView } from "../../supervisor/api.ts";
 import type { Command } from "../answer.ts";
-import { count, safe } from "../words-for-people.ts";
+import { count, safe, size } from "../words-for-people.ts";
 
 export const discard: Command<"discard"> = async ({ call }, supervisor) => {
   const [taskId = ""] = call.args;
@@ -17,6 +17,5 @@ export const discard: Command<"discard"> = async ({ call }, supervisor) => {
 };
 
 export function removalWords({ files, bytes }: Pick<RemovalView, "files" | "bytes">): string {
-  const size = bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.round(bytes / 1024 / 1024)} MiB`;
-  return `${count(files, "file")}, ${size}`;
+  return `${count(files, "file")}, ${size(bytes)}`;
 }

@@ -6,9 +6,7 @@ import { count, safe } from "../words-for-people.ts";
 
 const SIGN = { ok: "ok     ", warning: "warning", error: "error  " } as const;
 
-export const doctor: PlainCommand<"doctor"> = async ({ call, cwd, trustedProject, port }) => {
-  if (port.mode === "tui" && !call.json)
-    port.show("Looking at Claude, containment and folders; this takes some seconds…", "info");
+export const doctor: PlainCommand<"doctor"> = async ({ cwd, trustedProject }) => {
   const [room, sdk] = await Promise.all([lazy.doctor(), lazy.sdk()]);
   const { env } = process;
   const agentDir = sdk.piAgentDir() ?? undefined;

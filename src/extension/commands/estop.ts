@@ -11,15 +11,15 @@ import type { Actor } from "../../control/record.ts";
 import { requestStop } from "../../control/request.ts";
 import { resume } from "../../control/resume.ts";
 import { ALL } from "../../control/set-latch.ts";
-import { SharedStop } from "../../control/shared-stop.ts";
 import { showReport, showStatus } from "../../control/show.ts";
-import { type ControlStatus, emptyStatus, LIMITS, readStatus } from "../../control/status.ts";
-import type { Result } from "../../core/result.ts";
+import { type ControlStatus, LIMITS } from "../../control/status.ts";
 import { createIds } from "../../platform/ids.ts";
 import { createRedactor } from "../../redaction/index.ts";
 import { controlCommand } from "../../supervisor/emergency-command.ts";
+import { standingStop } from "../../supervisor/standing-stop.ts";
 import { type Answer, type BadAnswer, type PlainCommand, type Scene, usageError } from "../answer.ts";
 import { usageOf } from "../parse/spec.ts";
+import { whileShown } from "../progress.ts";
 
 type Estop = Scene<"estop">;
 
@@ -38,18 +38,10 @@ export const estop: PlainCommand<"estop"> = async (scene) => {
 };
 
 function status(scope: string): Answer | BadAnswer {
-  const read = look(scope);
+  const read = standingStop(process.env, scope);
   if (!read.ok) return read;
   const { status: now } = read;
   return { ok: true, fields: { scope, ...now, limits: LIMITS }, text: showStatus(now, scope).trimEnd() };
-}
-
-/** Reads only; a folder that nobody has made yet has no stop in it. */
-function look(scope: string): Result<{ status: ControlStatus }> {
-  const shared = new SharedStop().check;
-  const opened = openControlFolder({ create: false });
-  if (!opened.ok && opened.reason === "missing" && scope === ALL) return { ok: true, status: emptyStatus(shared) };
-  return opened.ok ? readStatus(opened.folder, scope, new Date(), shared) : opened;
 }
 
 async function bringDown(scene: Estop, verb: "stop" | "pause", scope: string): Promise<Answer | BadAnswer> {
@@ -59,19 +51,19 @@ async function bringDown(scene: Estop, verb: "stop" | "pause", scope: string): P
   const opened = openControlFolder();
   if (!opened.ok) return opened;
   const redact = redactor();
-  const outcome = await requestStop(
-    opened.folder,
-    {
-      verb,
-      scope,
-      how: flags["after-call"] ? "after-call" : "now",
-      reason: redact(reason.text),
-      cause: "operator",
-      actor: actorOf(scene, opened.folder),
-      requestId: createIds().uuid(),
-    },
-    { redact, ...(flags.wait === undefined ? {} : { waitMs: flags.wait }) },
-  );
+  const wanted = {
+    verb,
+    scope,
+    how: flags["after-call"] ? "after-call" : "now",
+    reason: redact(reason.text),
+    cause: "operator",
+    actor: actorOf(scene, opened.folder),
+    requestId: createIds().uuid(),
+  } as const;
+  const bring = () =>
+    requestStop(opened.folder, wanted, { redact, ...(flags.wait === undefined ? {} : { waitMs: flags.wait }) });
+  const what = `${verb === "pause" ? "pausing" : "stopping"} ${scope === ALL ? "everything" : scope}`;
+  const outcome = await (scene.call.json ? bring() : whileShown(scene.port, what, bring));
   if (!outcome.ok) return outcome;
   const { report } = outcome;
   const { ok, ...facts } = report;
@@ -84,7 +76,7 @@ async function bringDown(scene: Estop, verb: "stop" | "pause", scope: string): P
 /** Lifting is a person's act: epoch and name are typed by hand, and nobody but the TUI has a person's hands. */
 async function lift(scene: Estop, scope: string): Promise<Answer | BadAnswer> {
   const { call, port } = scene;
-  const before = look(scope);
+  const before = standingStop(process.env, scope);
   if (!before.ok) return before;
   const { epoch, inForce } = before.status;
   if (port.mode !== "tui" || call.json) {
@@ -109,7 +101,7 @@ async function lift(scene: Estop, scope: string): Promise<Answer | BadAnswer> {
   const why = call.flags.reason ?? (await port.input("Why is it lifted?", "reason", signal)) ?? "";
   const reason = checkReason(why);
   if (!reason.ok) return reason;
-  const after = look(scope);
+  const after = standingStop(process.env, scope);
   if (!after.ok) return after;
   if (standing(after.status) !== standing(before.status))
     return { ok: false, reason: "epoch-mismatch", message: "Something changed while you typed. Look at status again." };

@@ -5,7 +5,7 @@ import { usageError } from "../answer.ts";
 import { lazy } from "../lazy.ts";
 import { nearest } from "../parse/nearest.ts";
 import { commandNames, flagUsage, isCommand, specOf, usageOf } from "../parse/spec.ts";
-import { count } from "../words-for-people.ts";
+import { nextThing } from "./next-thing.ts";
 
 export const help: PlainCommand<"help"> = async (scene) => {
   const [topic] = scene.call.args;
@@ -27,7 +27,7 @@ export const help: PlainCommand<"help"> = async (scene) => {
 };
 
 async function overview(scene: Scene<"help">) {
-  const next = nextThing(scene);
+  const next = await nextThing(scene);
   const { piVersion } = await lazy.sdk();
   const version = ownVersion();
   const width = Math.max(...commandNames.map((name) => name.length));
@@ -42,15 +42,6 @@ async function overview(scene: Scene<"help">) {
       "One of them in detail: /supervise help <command>. For programs: --json.",
     ].join("\n"),
   };
-}
-
-function nextThing({ hub }: Scene<"help">): string {
-  const tasks = hub.supervisor?.live() ?? [];
-  const waiting = tasks.flatMap((task) => task.requests.filter((request) => request.askedOf === "person"));
-  if (waiting.length > 0) return `/supervise approvals (${count(waiting.length, "request")} waiting for you)`;
-  const mine = tasks.find((task) => task.waitsFor !== null) ?? tasks[0];
-  if (mine !== undefined) return `/supervise status ${mine.taskId}`;
-  return '/supervise start <goal> --verify "<command that must succeed>"';
 }
 
 function ownVersion(): string | null {

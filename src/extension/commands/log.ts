@@ -4,7 +4,7 @@ import { eventLine } from "../../report/event-line.ts";
 import type { Supervisor } from "../../supervisor/api.ts";
 import { type Answer, type BadAnswer, type Command, type Scene, usageError } from "../answer.ts";
 import { usageOf } from "../parse/spec.ts";
-import { count, safe } from "../words-for-people.ts";
+import { count, safe, size } from "../words-for-people.ts";
 import { followLog } from "./follow.ts";
 
 /** Newest records that are shown when no `--since` was given, and most that are shown at all. */
@@ -33,7 +33,7 @@ async function verifyChain(supervisor: Supervisor, taskId: string): Promise<Answ
   return {
     ok: true,
     fields: { taskId, records, bytes },
-    text: `The log of ${taskId} is whole: ${count(records, "record")}, ${bytes} bytes, every link of its hash chain holds.`,
+    text: `The log of ${taskId} is whole: ${count(records, "record")}, ${size(bytes)}, every link of its hash chain holds.`,
   };
 }
 

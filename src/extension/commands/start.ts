@@ -4,6 +4,7 @@ import type { StartAnswer, StartInput, TaskView } from "../../supervisor/api.ts"
 import { emergencyStopCommand } from "../../supervisor/emergency-command.ts";
 import { type Answer, type BadAnswer, type Command, EXIT, type Scene, usageError } from "../answer.ts";
 import { usageOf } from "../parse/spec.ts";
+import { whileShown } from "../progress.ts";
 import { askForVerification } from "../ui/ask-verification.ts";
 import { count, money, nextStep, safe, stateWords } from "../words-for-people.ts";
 
@@ -11,13 +12,16 @@ export const start: Command<"start"> = async (scene, supervisor) => {
   const { flags } = scene.call;
   if (flags.review !== undefined && flags["no-review"] !== undefined)
     return usageError("usage", `--review and --no-review exclude each other. ${usageOf("start")}`);
+  const { port, call } = scene;
+  const begin = () =>
+    call.json ? supervisor.start(input) : whileShown(port, "starting a task", () => supervisor.start(input));
   let input = inputOf(scene);
-  let started = await supervisor.start(input);
+  let started = await begin();
   while (!started.ok) {
     const more = await settle(scene, input, started);
     if (more === undefined) return refused(started);
     input = { ...input, ...more };
-    started = await supervisor.start(input);
+    started = await begin();
   }
   if (scene.port.interactive) return begun(started);
   return ended(started, await supervisor.settled(started.taskId));

@@ -4,12 +4,13 @@
  */
 import type { Answer, BadAnswer, Command } from "../answer.ts";
 import { lazy } from "../lazy.ts";
+import { whileShown } from "../progress.ts";
 import { safe } from "../words-for-people.ts";
 
 export const takeover: Command<"takeover"> = async ({ call, port, hub }, supervisor) => {
   const [taskId = ""] = call.args;
-  if (port.mode === "tui" && !call.json) port.show(`The worker of ${taskId} is brought to rest…`, "info");
-  const done = await supervisor.takeover(taskId);
+  const takeOver = () => supervisor.takeover(taskId);
+  const done = await (call.json ? takeOver() : whileShown(port, `bringing ${taskId} to rest`, takeOver));
   if (!done.ok) return { ...done, fields: { taskId } };
   const { state, resumeCommand, launch } = done;
   const fields = { taskId, state, resumeCommand };

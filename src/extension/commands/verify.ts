@@ -7,8 +7,6 @@ const REVIEW_WAIT_MS = 12_000;
 
 export const verify: Command<"verify"> = async ({ call, port }, supervisor) => {
   const [taskId = ""] = call.args;
-  if (port.mode === "tui" && !call.json)
-    port.show(`The verification of ${taskId} runs; its outcome is shown here.`, "info");
   /* A program that asked waits no longer than for the commands; a Pi that ends with its answer would take the reviewer along. */
   const stays = port.mode === "tui" || port.mode === "rpc";
   const done = await supervisor.verify(taskId, call.json && stays ? { reviewWaitMs: REVIEW_WAIT_MS } : {});

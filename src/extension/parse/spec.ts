@@ -1,11 +1,15 @@
 /** Every subcommand with its arguments and flags: parsing, usage lines, completions and help are made from this table. */
 
+/** What completions offer as the value of a text. */
+export type Completes = "file" | "folder" | "verification" | "pi-model" | "claude-model" | "fault";
+
 export type FlagSpec =
-  | { kind: "text"; value: string; about: string }
-  | { kind: "texts"; value: string; about: string }
+  | { kind: "text"; value: string; about: string; complete?: Completes }
+  | { kind: "texts"; value: string; about: string; complete?: Completes }
   | { kind: "count"; value: "N" | "SEQ"; min: number; about: string }
   | { kind: "amount"; value: "X"; about: string }
-  | { kind: "duration"; value: "D"; about: string }
+  /** `common`: values that completions offer. */
+  | { kind: "duration"; value: "D"; about: string; common: readonly string[] }
   | { kind: "choice"; choices: readonly string[]; about: string }
   | { kind: "switch"; about: string };
 
@@ -40,9 +44,15 @@ export const specs = {
         kind: "text",
         value: "FILE",
         about: "a task file: goal, brief, verifications, budgets; flags stand above it",
+        complete: "file",
       },
-      verify: { kind: "texts", value: '"<cmd>"', about: "command that must succeed; may be given several times" },
-      cwd: { kind: "text", value: "DIR", about: "folder to work in (default: Pi's)" },
+      verify: {
+        kind: "texts",
+        value: '"<cmd>"',
+        about: "command that must succeed; may be given several times",
+        complete: "verification",
+      },
+      cwd: { kind: "text", value: "DIR", about: "folder to work in (default: Pi's)", complete: "folder" },
       mode: {
         kind: "choice",
         choices: ["manual", "auto"],
@@ -50,7 +60,7 @@ export const specs = {
       },
       transport: { kind: "choice", choices: ["claude-jsonl", "process-pipe"], about: "how the worker is driven" },
       ungated: { kind: "switch", about: "you know that process-pipe has no gate" },
-      model: { kind: "text", value: "M", about: "model for Claude Code" },
+      model: { kind: "text", value: "M", about: "model for Claude Code", complete: "claude-model" },
       "max-rounds": {
         kind: "count",
         value: "N",
@@ -58,18 +68,38 @@ export const specs = {
         about: "failing verifications until you are asked (default 3)",
       },
       "max-turns": { kind: "count", value: "N", min: 1, about: "turns of one Claude run" },
-      timeout: { kind: "duration", value: "D", about: "longest time for the whole task (default 8h)" },
-      "quiet-timeout": { kind: "duration", value: "D", about: "longest silence of the worker (default 10m)" },
+      timeout: {
+        kind: "duration",
+        value: "D",
+        about: "longest time for the whole task (default 8h)",
+        common: ["1h", "2h", "4h", "8h"],
+      },
+      "quiet-timeout": {
+        kind: "duration",
+        value: "D",
+        about: "longest silence of the worker (default 10m)",
+        common: ["5m", "10m", "30m"],
+      },
       trust: {
         kind: "choice",
         choices: ["none", "user", "project"],
         about: "whose Claude settings apply (default user)",
       },
       profile: { kind: "choice", choices: ["strict", "standard", "open"], about: "how much runs without asking" },
-      patience: { kind: "duration", value: "D", about: "how long the worker waits for your answer (default 10m)" },
+      patience: {
+        kind: "duration",
+        value: "D",
+        about: "how long the worker waits for your answer (default 10m)",
+        common: ["0", "10m", "1h", "8h"],
+      },
       "budget-usd": { kind: "amount", value: "X", about: "USD for worker and decider together (an estimate)" },
       "max-decisions": { kind: "count", value: "N", min: 0, about: "questions to the decider (default 200)" },
-      "decision-model": { kind: "text", value: "M", about: "model that decides (default: Pi's current one)" },
+      "decision-model": {
+        kind: "text",
+        value: "M",
+        about: "model that decides (default: Pi's current one)",
+        complete: "pi-model",
+      },
       worktree: { kind: "switch", about: "in a git worktree and on a branch of the task's own" },
       review: { kind: "switch", about: "a reviewer looks at what passed the verification" },
       "no-review": { kind: "switch", about: "none does, whatever is configured" },
@@ -84,7 +114,12 @@ export const specs = {
     args: [{ name: "prune", kind: "choice", choices: ["prune"], optional: true }],
     flags: {
       all: { kind: "switch", about: "ended tasks too" },
-      "older-than": { kind: "duration", value: "D", about: "prune: ended longer ago than this" },
+      "older-than": {
+        kind: "duration",
+        value: "D",
+        about: "prune: ended longer ago than this",
+        common: ["24h", "168h", "576h"],
+      },
       yes: { kind: "switch", about: "prune: do it, not only look" },
     },
   },
@@ -113,14 +148,14 @@ export const specs = {
   resume: {
     about: "go on with a paused task",
     args: [task],
-    flags: { fault: { kind: "text", value: "F", about: "clear this fault; its report is read" } },
+    flags: { fault: { kind: "text", value: "F", about: "clear this fault; its report is read", complete: "fault" } },
   },
   recover: {
     about: "go on with a task whose worker or Pi is gone",
     args: [task],
     flags: {
       fresh: { kind: "switch", about: "in a new Claude session, which gets the goal anew" },
-      extend: { kind: "duration", value: "D", about: "more time for the whole task" },
+      extend: { kind: "duration", value: "D", about: "more time for the whole task", common: ["1h", "2h", "4h"] },
     },
   },
   takeover: {
@@ -158,7 +193,7 @@ export const specs = {
     about: "what was done, refused, verified and paid",
     args: [{ ...task, optional: true }],
     flags: {
-      html: { kind: "text", value: "FILE", about: "write a self-contained page" },
+      html: { kind: "text", value: "FILE", about: "write a self-contained page", complete: "file" },
       all: { kind: "switch", about: "numbers over all tasks; with --html a page of every task" },
       serve: { kind: "switch", about: "a page in your browser that follows the task; the same again ends it" },
     },
@@ -167,7 +202,7 @@ export const specs = {
     about: "what the gate says to a command, and by which rule",
     args: [{ name: "check|show", kind: "choice", choices: ["check", "show"] }],
     rest: { name: '"<command>"', optional: true },
-    flags: { cwd: { kind: "text", value: "DIR", about: "judged as if run there (default: Pi's)" } },
+    flags: { cwd: { kind: "text", value: "DIR", about: "judged as if run there (default: Pi's)", complete: "folder" } },
   },
   doctor: { about: "what this machine lacks for a good start, and how to mend it", args: [], flags: {} },
   estop: {
@@ -181,7 +216,7 @@ export const specs = {
       reason: { kind: "text", value: '"<why>"', about: "kept with the stop" },
       now: { kind: "switch", about: "end what runs at once (default)" },
       "after-call": { kind: "switch", about: "let the present tool call end first, a minute at most" },
-      wait: { kind: "duration", value: "D", about: "longest wait for live supervisors" },
+      wait: { kind: "duration", value: "D", about: "longest wait for live supervisors", common: ["5s", "30s", "2m"] },
     },
   },
   help: {

@@ -3,6 +3,7 @@ import { isTerminal } from "../../core/machine/project.ts";
 import { oneLine } from "../../report/inert.ts";
 import type { TaskView } from "../../supervisor/api.ts";
 import { callLine, count, duration, money, stateWords } from "../words-for-people.ts";
+import { budgetsOf, drawBar } from "./budgets.ts";
 
 /** Pi cuts a string-array widget at ten lines (both lines). */
 const MAX_LINES = 10;
@@ -66,17 +67,8 @@ function taskLine(task: TaskView, now: number): string {
 
 /** The budget that is nearest to its end, as a bar; only those that are at least half used. */
 function nearestLimit(task: TaskView): string[] {
-  const limits = [
-    { name: "rounds", used: task.rounds.max > 0 ? task.rounds.failed / task.rounds.max : 0 },
-    ...task.deadlines.map((limit) => ({
-      name: limit.what,
-      used: limit.length > 0 ? 1 - limit.leftMs / limit.length : 0,
-    })),
-  ];
-  const worst = limits.reduce((a, b) => (b.used > a.used ? b : a));
-  if (worst.used < 0.5) return [];
-  const full = Math.min(BAR, Math.max(0, Math.round(worst.used * BAR)));
-  return [`${"▰".repeat(full)}${"▱".repeat(BAR - full)} ${worst.name}`];
+  const [worst] = budgetsOf(task).sort((a, b) => b.used - a.used);
+  return worst === undefined || worst.used < 0.5 ? [] : [`${drawBar(worst.used, BAR)} ${worst.what}`];
 }
 
 /** Ages that change rarely: an RPC client gets a message for each change. */

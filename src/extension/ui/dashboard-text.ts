@@ -1,7 +1,8 @@
 /** The dashboard's words: rows, details, bars. Pure; every text from outside is stripped before it comes here. */
 import { oneLine, showControls } from "../../report/inert.ts";
 import type { RequestView, TaskRow, TaskView } from "../../supervisor/api.ts";
-import { age, callText, count, duration, money, stateWords } from "../words-for-people.ts";
+import { age, callText, count, money, stateWords } from "../words-for-people.ts";
+import { budgetsOf, drawBar } from "./budgets.ts";
 import type { Painter } from "./screen-port.ts";
 
 const BAR = 20;
@@ -47,34 +48,10 @@ export function taskHead(task: TaskView, now: number, paint: Painter): string[] 
   ];
 }
 
-/** Every budget that has a length, as a bar of what is used. */
+/** Every budget that has an end, as a bar of what is used. */
 export function budgetBars(task: TaskView, paint: Painter): string[] {
-  const rounds =
-    task.rounds.max > 0
-      ? [
-          bar(
-            "failing rounds",
-            task.rounds.failed / task.rounds.max,
-            `${task.rounds.failed} of ${task.rounds.max}`,
-            paint,
-          ),
-        ]
-      : [];
-  const limits = task.deadlines
-    .filter((limit) => limit.length > 0)
-    .map((limit) =>
-      bar(
-        limit.what,
-        1 - limit.leftMs / limit.length,
-        `${duration(limit.leftMs)} left of ${duration(limit.length)}`,
-        paint,
-      ),
-    );
-  return [...rounds, ...limits];
-}
-
-function bar(what: string, used: number, said: string, paint: Painter): string {
-  const full = Math.min(BAR, Math.max(0, Math.round(used * BAR)));
-  const drawn = `${"▰".repeat(full)}${"▱".repeat(BAR - full)}`;
-  return `${used >= 0.8 ? paint.warning(drawn) : drawn} ${oneLine(what, 40)}: ${said}`;
+  return budgetsOf(task).map(({ what, used, said }) => {
+    const drawn = drawBar(used, BAR);
+    return `${used >= 0.8 ? paint.warning(drawn) : drawn} ${oneLine(what, 40)}: ${said}`;
+  });
 }

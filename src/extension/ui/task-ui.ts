@@ -9,6 +9,7 @@ import type { PiPort } from "../pi-port.ts";
 import type { Hub } from "../session-binding.ts";
 import { chipText, widgetLines } from "./chip.ts";
 import { openDialogs } from "./dialogs.ts";
+import { moreOf } from "./milestone-more.ts";
 import { milestone } from "./milestones.ts";
 import { terminalBytes } from "./terminal-notice.ts";
 import { throttle } from "./throttle.ts";
@@ -56,7 +57,7 @@ export function showTasks(hub: Hub, supervisor: Supervisor, port: PiPort): { dis
 
   function show(update: TaskUpdate): void {
     const told = milestone(update);
-    if (told !== null) port.show(told.text, told.level);
+    if (told !== null) port.tell({ ...told, more: moreOf(update) });
     dialogs.update(update.taskId, ofPerson(requestViews(update.after)));
     paint.soon();
   }

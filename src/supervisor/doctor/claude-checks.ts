@@ -31,11 +31,7 @@ export async function claudeCheck(
   settings: Settings,
 ): Promise<{ finding: Finding; executable?: ExecutableFacts }> {
   const found = await findClaude({ configured: claudePath(settings), host: host.env, versionTimeoutMs: VERSION_MS });
-  if (!found.ok) {
-    const { message } = found;
-    const comma = /^(.*?)\. (To go on, .*|Install .*|Change .*|Update .*|Set .*|Reinstall .*|Check .*)$/s.exec(message);
-    return { finding: comma ? fault("claude", `${comma[1]}.`, comma[2] ?? "") : faultOf("claude", message) };
-  }
+  if (!found.ok) return { finding: claudeFault(found.message) };
   const { executable, notice } = found;
   const { path, version } = executable;
   const finding =
@@ -45,8 +41,14 @@ export async function claudeCheck(
   return { finding, executable };
 }
 
+/** What `findClaude` refuses, parted into what is wrong and what to do. */
+export function claudeFault(message: string): Finding {
+  const parts = /^(.*?)\. (To go on, .*|Install .*|Change .*|Update .*|Set .*|Reinstall .*|Check .*)$/s.exec(message);
+  return parts ? fault("claude", `${parts[1]}.`, parts[2] ?? "") : faultOf("claude", message);
+}
+
 /** Kinds and presence only: no login is read, and none is tried. */
-export function loginCheck(host: DoctorHost, settings: Settings): Finding {
+export function loginCheck(host: Pick<DoctorHost, "env" | "platform">, settings: Settings): Finding {
   const { env } = host;
   const passed = new Set(settings.workerEnv);
   const set = LOGIN_VARIABLES.filter((name) => (env[name] ?? "") !== "");

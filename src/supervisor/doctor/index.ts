@@ -6,7 +6,7 @@ import { claudeCheck, loginCheck, trialCheck } from "./claude-checks.ts";
 import { type Finding, warning } from "./finding.ts";
 import type { DoctorHost } from "./host.ts";
 import { nestingCheck, nodeCheck, piCheck, toolsCheck } from "./host-checks.ts";
-import { configCheck, containmentCheck, storeCheck } from "./store-checks.ts";
+import { automationCheck, configCheck, containmentCheck, stopCheck, storeCheck } from "./store-checks.ts";
 
 export type { Finding } from "./finding.ts";
 export { type DoctorHost, realHost } from "./host.ts";
@@ -14,7 +14,7 @@ export { type DoctorHost, realHost } from "./host.ts";
 export async function diagnose(host: DoctorHost): Promise<Finding[]> {
   const configured = configCheck(host);
   const ground = [nodeCheck(host), piCheck(host), nestingCheck(host), ...(await toolsCheck(host))];
-  const store = storeCheck(host);
+  const store = [...storeCheck(host), stopCheck(host)];
   if (!configured.ok) {
     const rest = warning("claude", "Not looked for while the settings can't be read.", "Mend the settings first.");
     return [...ground, configured.finding, rest, ...store];
@@ -32,6 +32,7 @@ export async function diagnose(host: DoctorHost): Promise<Finding[]> {
     trial,
     containmentCheck(host, config),
     ...store,
+    automationCheck(config),
     finding,
   ];
 }

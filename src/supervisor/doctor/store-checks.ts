@@ -3,6 +3,7 @@ import { failure, type Result } from "../../core/result.ts";
 import { type Config, loadConfig } from "../../store/config.ts";
 import { showConfig } from "../../store/config-view.ts";
 import { openStateDir, stateDirPath } from "../../store/layout.ts";
+import { standingStop } from "../standing-stop.ts";
 import { type Finding, fault, faultOf, ok, warning } from "./finding.ts";
 import { type DoctorHost, nearestExisting } from "./host.ts";
 
@@ -100,4 +101,27 @@ export function containmentCheck(host: DoctorHost, config: Config): Finding {
   if (mode === "off") return warning("cgroup", facts.text, "Set PI_CLAUDE_SUPERVISOR_CGROUP=auto.");
   if (host.platform === "darwin") return ok("cgroup", facts.text);
   return warning("cgroup", facts.text, `${GET_CGROUP}.`);
+}
+
+/** A switch that stands off is forgotten easily, and then nothing automatic happens. */
+export function automationCheck({ settings, origins }: Config): Finding {
+  if (settings.automation === "on") return ok("automation", "Automation is on.");
+  return warning(
+    "automation",
+    `Automation is off (${origins.automation}): automatic tasks wait, and only what you ask for is done.`,
+    'Write "automation": "on" in supervisor.json, or take the line out, once it may go on.',
+  );
+}
+
+/** While a stop stands nothing can start. */
+export function stopCheck(host: DoctorHost): Finding {
+  const looked = standingStop(host.env);
+  if (!looked.ok) return faultOf("emergency-stop", looked.message);
+  const { inForce, held, faults } = looked.status;
+  if (inForce)
+    return fault("emergency-stop", held?.message ?? "A stop is in force.", "Look at it: /supervise estop status");
+  const [first] = faults;
+  return first === undefined
+    ? ok("emergency-stop", "No emergency stop is in force.")
+    : warning("emergency-stop", first, "Look at it: /supervise estop status");
 }

@@ -94,6 +94,7 @@ export function fakeSession(
   const fields: Record<string, unknown> = {
     ui,
     hasUI: interactive,
+    isIdle: () => true,
     cwd: options.cwd ?? "/home/me/here",
     ...(options.withMode === false ? {} : { mode }),
     ...(options.trusted === undefined ? {} : { isProjectTrusted: () => options.trusted }),
@@ -144,6 +145,11 @@ export function fakePi(factory: (pi: ExtensionAPI) => void): FakePi {
     },
     registerTool(tool: FakeTool) {
       tools.set(tool.name, tool);
+    },
+    /* Milestones reach the transcript of a Pi that has one: see transcript.test.ts. */
+    registerMessageRenderer: () => undefined,
+    sendMessage: () => {
+      throw new Error("This Pi shows no messages.");
     },
     on(type: string, handler: Handler) {
       handlers.set(type, [...(handlers.get(type) ?? []), handler]);

@@ -6,6 +6,7 @@ import { initialState, type TaskState } from "../../../src/core/machine/state.ts
 import type { Hub } from "../../../src/extension/session-binding.ts";
 import { getHub } from "../../../src/extension/session-binding.ts";
 import type { RequestView, Supervisor, TaskUpdate, TaskView } from "../../../src/supervisor/api.ts";
+import { knownTasks } from "../../../src/supervisor/known-tasks.ts";
 
 export interface FakeSupervisor extends Supervisor {
   calls: { name: string; args: unknown[] }[];
@@ -203,13 +204,7 @@ export function fakeSupervisor(over: Partial<Supervisor> = {}): FakeSupervisor {
       return () => callListeners.delete(listener);
     },
     shutdown: async (ms) => void fake.shutdowns.push(ms),
-    known: () =>
-      fake.views.map(({ taskId, goal, state, requests }) => ({
-        taskId,
-        goal,
-        state,
-        requests: requests.map((request) => request.requestId),
-      })),
+    known: () => knownTasks(fake.views, [], []),
     ...over,
   };
   for (const [name, value] of Object.entries(fake)) {

@@ -10,7 +10,7 @@ describe("a Pi killed at a sample of points of a task's life", () => {
   test("loses nothing and repeats nothing: the next one brings the task to the same end", async (t) => {
     const lab = await createLab(t);
     const template = await lab.repo(TEMPLATE);
-    const { whole, pipe, stopped } = KINDS_OF_LIFE;
+    const { whole, pipe, stopped, taken } = KINDS_OF_LIFE;
     const points = await allPoints(lab, template, whole);
     const ofPipe = await allPoints(lab, template, pipe);
     const seed = Number(process.env["CRASH_SEED"] ?? Date.now());
@@ -21,10 +21,16 @@ describe("a Pi killed at a sample of points of a task's life", () => {
       { kind: "log", number, moment: "half" } as const,
       { kind: "log", number, moment: "after" } as const,
     ]);
+    /* From the request for a takeover to the first word after the handback. */
+    const whileTaken = Array.from(
+      { length: 14 },
+      (_, at): Point => ({ kind: "log", number: 13 + at, moment: "after" }),
+    );
     const journeys: Journey[] = [
       ...some(points, 7).map((point) => ({ points: [point], kind: whole })),
       ...some(ofPipe, 2).map((point) => ({ points: [point], kind: pipe })),
       ...some(inStop, 2).map((point) => ({ points: [point], kind: stopped })),
+      ...some(whileTaken, 2).map((point) => ({ points: [point], kind: taken })),
       { points: some(points, 2), kind: whole },
     ];
     t.diagnostic(`${journeys.length} points, seed ${seed}`);

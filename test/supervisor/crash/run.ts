@@ -24,6 +24,7 @@ export interface Journey {
 export const KINDS_OF_LIFE = {
   whole: { transport: "claude-jsonl", wish: "done" },
   stopped: { transport: "claude-jsonl", wish: "stopped" },
+  taken: { transport: "claude-jsonl", wish: "taken" },
   pipe: { transport: "process-pipe", wish: "done" },
 } as const satisfies Record<string, Kind>;
 

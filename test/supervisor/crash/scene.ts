@@ -27,8 +27,11 @@ export interface Scene {
   env: Readonly<Record<string, string>>;
   cwd: string;
   transport: "claude-jsonl" | "process-pipe";
-  /** What the person wants of it: to see it done, or to stop it as soon as it asks for something. */
-  wish: "done" | "stopped";
+  /**
+   * What the person wants of it: to see it done, to stop it as soon as it asks for something, or to take it over then, to
+   * hand it back and to see it done.
+   */
+  wish: "done" | "stopped" | "taken";
   /** Default: what the scripted Claude's work brings about. */
   verify?: string;
   /** What the person said and was told, one JSON object a line, over all processes. */
@@ -41,6 +44,8 @@ export type Entry =
   | { said: "sending" }
   | { said: "sent"; ok: boolean; reason: string | null }
   | { said: "approved"; requestId: string }
+  /** The wheel was taken, and is about to be given back: how often Claude was told something up to then. */
+  | { said: "taken" | "giving-back"; prompts: number }
   /** Automation stood still and this is why. */
   | { said: "told"; reason: string; why: string };
 
@@ -91,15 +96,44 @@ export async function playPerson(scene: Scene, supervisor: Supervisor, taskId: s
   const over = async (): Promise<boolean> => {
     view = await looks();
     for (const request of view.requests) {
-      if (scene.wish === "done") await answer(scene, supervisor, request);
-      else if (view.state !== "stopping") await stop(supervisor, taskId);
+      if (scene.wish === "stopped") {
+        if (view.state !== "stopping") await stop(supervisor, taskId);
+      } else if (scene.wish === "taken" && !wasTaken(scene)) return takeOver(scene, supervisor, taskId);
+      else await answer(scene, supervisor, request);
     }
+    if (view.state === "taken_over") return giveBack(scene, supervisor, taskId);
     if (view.state === "human_required" && view.waitsFor === "person") await nudge(scene, supervisor, view);
     if (view.state === "human_required" && view.waitsFor === "result") await verify(supervisor, taskId);
     return ["completed", "failed", "stopped", "failed_to_stop"].includes(view.state) && supervisor.live().length === 0;
   };
   await until(over, 30_000, () => `the task to be over; last: ${JSON.stringify(view)}`, 10);
   return looks();
+}
+
+function wasTaken(scene: Scene): boolean {
+  return readDiary(scene).some((entry) => entry.said === "taken" || entry.said === "giving-back");
+}
+
+/** False: the task goes on. */
+async function takeOver(scene: Scene, supervisor: Supervisor, taskId: string): Promise<false> {
+  const taken = await supervisor.takeover(taskId);
+  if (taken.ok) note(scene, { said: "taken", prompts: promptsOf(scene) });
+  else if (!["busy", "starting"].includes(taken.reason)) throw new Error(JSON.stringify(taken));
+  return false;
+}
+
+async function giveBack(scene: Scene, supervisor: Supervisor, taskId: string): Promise<false> {
+  note(scene, { said: "giving-back", prompts: promptsOf(scene) });
+  const back = await supervisor.handback(taskId, "I was here.");
+  if (!back.ok && back.reason !== "busy") throw new Error(JSON.stringify(back));
+  return false;
+}
+
+/** How often the scripted Claude was told something, over all its processes. */
+export function promptsOf(scene: Scene): number {
+  const facts = scene.env["FAKE_CLAUDE_FACTS"] ?? "";
+  if (!existsSync(facts)) return 0;
+  return readFileSync(facts, "utf8").split('"fact":"prompt"').length - 1;
 }
 
 /** `stopped` with proof, in whatever state the task was. */

@@ -13,12 +13,23 @@ import { assertNoneLeft, isAlive, MARK_NAME, processInfo } from "../../support/p
 import { until } from "../../support/until.ts";
 import type { Lab } from "../../support/workspace.ts";
 import { type Point, type PointKind, pointName } from "./points.ts";
-import { GOAL, MESSAGE, openSupervisor, playPerson, readDiary, type Scene, startScene, stop, WORK } from "./scene.ts";
+import {
+  type Entry,
+  GOAL,
+  MESSAGE,
+  openSupervisor,
+  playPerson,
+  readDiary,
+  type Scene,
+  startScene,
+  stop,
+  WORK,
+} from "./scene.ts";
 
 const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
 /** The guardian's 2 s grace and its look at the rest. */
 const GONE_MS = 5_000;
-const END = { done: "completed", stopped: "stopped" } as const;
+const END = { done: "completed", stopped: "stopped", taken: "completed" } as const;
 const GO_ON = "Go on with the task where you left off.";
 
 export interface Played {
@@ -185,11 +196,12 @@ async function finish(set: Staged, played: Played): Promise<void> {
     const rows = (await supervisor.sessions(true)).tasks;
     assert.deepEqual([rows.length, rows[0]?.problem], [1, null]);
     const [row] = rows;
-    assert.equal(row?.recoverable, row !== undefined && !["completed", "failed", "stopped"].includes(row.state));
+    const nobodys = ["completed", "failed", "stopped", "taken_over"];
+    assert.equal(row?.recoverable, row !== undefined && !nobodys.includes(row.state));
     const fresh =
-      set.scene.wish === "done"
-        ? await goOn(set, supervisor, taskId, row?.state === "completed", played)
-        : await endIt(set, supervisor, taskId, played);
+      set.scene.wish === "stopped"
+        ? await endIt(set, supervisor, taskId, played)
+        : await goOn(set, supervisor, taskId, row?.state === "completed", played);
     const view = await playPerson(set.scene, supervisor, taskId);
     assert.equal(view.state, END[set.scene.wish], JSON.stringify(view));
     const after = wholeLines(set, taskId);
@@ -228,6 +240,11 @@ async function goOn(
   const recovered = await supervisor.recover(taskId, { fresh: false });
   if (recovered.ok) return 0;
   const { reason, message } = recovered;
+  if (reason === "taken-over") {
+    assert.equal(set.scene.wish, "taken", message);
+    played.needed.push(reason);
+    return 0;
+  }
   assert.equal(over, reason === "completed", message);
   if (over) return 0;
   played.needed.push(reason);
@@ -287,6 +304,7 @@ async function checkOutside(set: Staged, taskId: string, fresh: number, over = f
   const said = prompts.filter((prompt) => prompt.text === MESSAGE).length;
   const diary = readDiary(scene);
   const told = diary.some((entry) => entry.said === "told" && entry.reason === "message-doubtful");
+  checkWheel(diary);
   const accepted = diary.some((entry) => entry.said === "sent" && entry.ok);
   assert.ok(said <= 1, "the person's message at most once");
   if (accepted) assert.ok(said === 1 || told, "an accepted message arrives, or the person is told of the doubt");
@@ -299,6 +317,17 @@ async function checkOutside(set: Staged, taskId: string, fresh: number, over = f
   for (const call of fake.factsOf("answered")) {
     assert.equal(call.said, call.name === "harm" ? "deny" : "allow");
     checkGate(events, call.toolUseId, call.said);
+  }
+}
+
+/** From the moment that a person has the wheel until they give it back Claude is told nothing, whoever dies meanwhile. */
+function checkWheel(diary: readonly Entry[]): void {
+  let held: number | null = null;
+  for (const entry of diary) {
+    if (entry.said === "taken") held = entry.prompts;
+    if (entry.said !== "giving-back") continue;
+    if (held !== null) assert.equal(entry.prompts, held, "nothing was sent while a person had the wheel");
+    held = entry.prompts;
   }
 }
 
