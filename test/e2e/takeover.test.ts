@@ -67,25 +67,39 @@ await onBothLines("takeover", (line) => {
     assert.equal((await other.run(`/supervise replay ${taskId} --json`)).matches, true);
   });
 
-  test("a call that was put off for a person: the takeover takes it back, and the session goes on without it", async (t) => {
+  test("a call that was put off for a person: nobody is asked meanwhile, and Claude asks for it again after the handback", async (t) => {
     const { lab, cwd, modelServer, start, run, approvals, pi } = await openScene(t, line);
     modelServer.script("main", [bash("node gen.mjs made.txt")]);
-    const taskId = await start('Mend the sum --mode auto --patience 500ms --verify "node --test"');
+    const taskId = await start('Mend the sum --mode auto --patience 2s --verify "node --test"');
     const asked = await until(async () => (await approvals()).find((one) => one.deferred), 60_000, "the deferral");
-    await assertNoneLeft(lab.mark, 5_000, [pi.pid]);
-    const taken = await run(`takeover ${taskId}`);
+    const taken = await until(
+      async () => {
+        const answer = await run(`takeover ${taskId}`);
+        return answer.ok === false && answer.reason === "busy" ? undefined : answer;
+      },
+      60_000,
+      "the takeover",
+    );
     assert.deepEqual([taken.ok, taken.state], [true, "taken_over"], JSON.stringify(taken));
+    await assertNoneLeft(lab.mark, 5_000, [pi.pid]);
     assert.deepEqual(await approvals(), [], "nobody is asked while a person has the wheel");
     const late = await run(`approve ${asked.requestId}`);
     assert.deepEqual([late.ok, late.reason], [false, "no-request"], JSON.stringify(late));
     assert.equal(modelServer.of("main").length, 1, "nothing was sent");
 
-    modelServer.script("main", [bash(MEND), text("Done.")]);
+    modelServer.script("main", [bash(MEND), text("Done."), text("As you say.")]);
     const back = await run(`handback ${taskId} Do it without a generator`);
     assert.equal(back.ok, true, JSON.stringify(back));
+    /* Claude keeps a deferred call in its session and asks for it first of all (2.1.268). */
+    const again = await until(async () => (await approvals())[0], 60_000, "the same call");
+    assert.equal(again.input["command"], "node gen.mjs made.txt");
+    assert.equal((await run(`deny ${again.requestId} no generator`)).ok, true);
     await waitForState(pi, taskId, ["completed"], 90_000);
-    const said = modelServer.of("main").at(-1)?.userTexts().join("\n") ?? "";
-    assert.match(said, /A person has worked in this session[\s\S]*Do it without a generator/);
+    const last = modelServer.of("main").at(-1);
+    const told = last?.everything() ?? "";
+    assert.match(told, /A person has worked in this session/);
+    assert.equal(told.split("Do it without a generator").length, 2, "once");
+    assert.match(JSON.stringify(last?.toolResults()), /no generator/);
     await assert.rejects(access(join(cwd, "made.txt")), "the call that was put off never ran");
     assert.deepEqual(await logProblems(lab.stateDir, taskId), []);
     assert.equal((await run(`replay ${taskId}`)).matches, true);

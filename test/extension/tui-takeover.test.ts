@@ -49,6 +49,7 @@ function mask(screen: string, lab: Lab): string {
       /^(Stop| Stop) everything, from any shell:[\s\S]*?\n\n/m,
       " Stop everything, from any shell: <command>\n\n",
     )
+    .replace(/ Warning: tmux extended-keys[\s\S]*?\n\n/, "")
     .replace(/^.*\(lab\) scripted$/m, "<Pi's numbers>")
     .replace(/^\d+ \d\d:\d\d:\d\d \S.*\n/gm, "<event>\n")
     .replace(/(<event>\n)+/g, "<events>\n");

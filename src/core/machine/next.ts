@@ -109,7 +109,20 @@ export function isIdle(state: TaskState): boolean {
 /** A good result of an automatic task, after which nothing of a person's is waiting. */
 function isTurnsEnd(state: TaskState): boolean {
   if (state.turn.kind !== "idle" || !isAutomatic(state) || !isIdle(state)) return false;
-  return state.prompts.queue.length === 0 && !state.prompts.goOn;
+  return state.prompts.queue.length === 0 && !state.prompts.goOn && !owesHandback(state);
+}
+
+/**
+ * What a person said at a handback is still to be told. A call that was put off before the takeover comes first: Claude
+ * asks for it again by itself (2.1.268). It is a person's own word: their switch holds back what nobody asked for.
+ */
+function owesHandback(state: TaskState): boolean {
+  return state.prompts.handback !== null && state.hold === null && mayTell(state);
+}
+
+/** Nothing that only a person decides about the result is open, and there is time. */
+function mayTell(state: TaskState): boolean {
+  return openSignOff(state) === null && state.closing.kind !== "close-out";
 }
 
 /** What the decider is to be asked now: about a turn's end once, about an exit unless evidence goes out anyway. */
@@ -143,14 +156,12 @@ function nextMessage(state: TaskState): Message | null {
   const { spec, prompts: p, verification: v } = state;
   if (!spec) return null;
   const started = state.worker.kind === "live" && state.turn.kind === "none";
-  const free = openSignOff(state) === null && state.closing.kind !== "close-out";
-  const automatic = isAutomatic(state) && free;
+  const automatic = isAutomatic(state) && mayTell(state);
   const told = toldFirst(state);
   if (started && automatic && !p.goalGiven) {
     return { source: "goal", promptId: null, text: goalMessage(spec.goal, spec.brief), redacted: spec.goalRedacted };
   }
-  /* A person's own word: their switch holds back what nobody asked for. */
-  if (state.hold === null && free && p.goOn && p.handback !== null && state.turn.kind !== "waiting") {
+  if (owesHandback(state) && p.handback !== null && state.turn.kind !== "waiting") {
     const { promptId, redacted, note } = p.handback;
     return { source: "handback", promptId, text: handbackPrompt(note), redacted };
   }
