@@ -22,7 +22,7 @@ const CONTENT = "The user was shown a note about a supervised task.";
 
 type Theme = { fg(color: "accent" | "warning" | "error" | "dim", text: string): string };
 type Card = { render(columns: number): string[]; invalidate(): void };
-type Options = { expanded: boolean; keyText?: (id: string) => string };
+type Options = { expanded: boolean; keyText?(id: "app.tools.expand"): string };
 
 /** Pi since 0.80.4. */
 interface EntryApi {
@@ -30,8 +30,9 @@ interface EntryApi {
 }
 
 export function openTranscript(pi: ExtensionAPI): Transcript {
-  if (hasEntries(pi)) {
-    pi.registerEntryRenderer(TYPE, (entry, options, theme) => card(entry.data, options, theme));
+  const entries = entriesOf(pi);
+  if (entries !== undefined) {
+    entries.registerEntryRenderer(TYPE, (entry, options, theme) => card(entry.data, options, theme));
     return (told) => {
       pi.appendEntry(TYPE, told);
       return true;
@@ -47,6 +48,10 @@ export function openTranscript(pi: ExtensionAPI): Transcript {
     if (idle) pi.sendMessage({ customType: TYPE, content: CONTENT, display: true, details: told });
     return idle;
   };
+}
+
+function entriesOf(pi: object): EntryApi | undefined {
+  return hasEntries(pi) ? pi : undefined;
 }
 
 function hasEntries(pi: object): pi is EntryApi {
