@@ -34,5 +34,5 @@ test("loading the extension evaluates a handful of small files, and no dependenc
   ]);
   assert.deepEqual([...packages], []);
   const lines = [...files].reduce((sum, file) => sum + readFileSync(file, "utf8").split("\n").length, 0);
-  assert.ok(lines < 760, `${lines} lines`);
+  assert.ok(lines < 800, `${lines} lines`);
 });

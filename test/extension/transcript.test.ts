@@ -127,6 +127,7 @@ describe("a milestone in the transcript", () => {
       const port = openPort(
         session.ctx,
         (one) => errorOut.push(one),
+        () => undefined,
         (one) => entries.push(one) > 0,
       );
       assert.equal(port.tell(told), true);
@@ -140,7 +141,7 @@ describe("a milestone in the transcript", () => {
 
   test("falls back to a notice where the transcript fails", () => {
     const session = fakeSession("tui");
-    const port = openPort(session.ctx, undefined, () => false);
+    const port = openPort(session.ctx, undefined, undefined, () => false);
     assert.equal(port.tell(told), true);
     assert.equal(session.notices.length, 1);
   });
