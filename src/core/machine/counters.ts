@@ -1,5 +1,6 @@
 /** Numbers for status and reports; nothing is decided by them. */
 import type { EventMap, TaskEvent } from "../events.ts";
+import { withNewest } from "./newest.ts";
 import type { Counters, TaskState } from "./state.ts";
 
 const MAX_RULES = 200;
@@ -26,8 +27,7 @@ export function counters(state: TaskState, event: TaskEvent): TaskState {
       const decisions = { ...c.decisions, [decision]: (c.decisions[decision] ?? 0) + 1 };
       const opinion = opinionOf(event.data);
       if (requestId === undefined || opinion === null) return to({ decisions });
-      const kept = Object.entries(c.opinions).slice(-(MAX_OPINIONS - 1));
-      return to({ decisions, opinions: { ...Object.fromEntries(kept), [requestId]: opinion } });
+      return to({ decisions, opinions: withNewest(c.opinions, requestId, opinion, MAX_OPINIONS) });
     }
     case "request.answered": {
       const { requestId, by, decision } = event.data;

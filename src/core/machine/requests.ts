@@ -4,6 +4,7 @@
  */
 import type { EventMap, TaskEvent } from "../events.ts";
 import { decisionIdOf, mayAsk } from "./decider.ts";
+import { withNewest } from "./newest.ts";
 import type { RequestState, TaskState } from "./state.ts";
 
 const MAX_REMEMBERED_ANSWERS = 100;
@@ -134,6 +135,5 @@ function without(requests: TaskState["requests"], requestId: string | undefined)
 }
 
 function remember(answers: TaskState["answered"], toolUseId: string, decision: "approve" | "deny" | "answer") {
-  const kept = Object.entries(answers).slice(-(MAX_REMEMBERED_ANSWERS - 1));
-  return { ...Object.fromEntries(kept), [toolUseId]: decision };
+  return withNewest(answers, toolUseId, decision, MAX_REMEMBERED_ANSWERS);
 }

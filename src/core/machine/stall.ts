@@ -3,6 +3,7 @@
  * words at the end of two turns that changed nothing. A person's act begins the count anew.
  */
 import type { TaskEvent } from "../events.ts";
+import { withNewest } from "./newest.ts";
 import type { StallState, TaskState } from "./state.ts";
 
 /** Denials of one ask after which the turn is ended and a person is asked. */
@@ -63,7 +64,7 @@ export function denialsOf(state: TaskState, ask: string | undefined): number {
 
 function denied(denials: StallState["denials"], ask: string | undefined): StallState["denials"] {
   if (ask === undefined) return denials;
+  /* Denied again, it is the newest. */
   const { [ask]: before = 0, ...others } = denials;
-  const kept = Object.entries(others).slice(-(MAX_ASKS - 1));
-  return { ...Object.fromEntries(kept), [ask]: before + 1 };
+  return withNewest(others, ask, before + 1, MAX_ASKS);
 }
