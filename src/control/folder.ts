@@ -104,7 +104,7 @@ export function isSameFolder(folder: Pick<ControlFolder, "path" | "identity">): 
 export const latchPath = (folder: ControlFolder): string => join(folder.path, "latch.json");
 export const floorPath = (folder: ControlFolder): string => join(folder.path, "epoch-floor");
 /** Its mere presence stops everything of this account; who can't run any command can still `touch` it. */
-export const stopAllPath = (folder: ControlFolder): string => join(folder.path, "STOP-ALL");
+export const stopAllPath = (folder: ControlFolder): string => `${folder.path}/STOP-ALL`;
 /** A zero-byte file kept ready: on a full disk a rename still makes a stop of it. */
 export const sparePath = (folder: ControlFolder): string => join(folder.path, ".stop-spare");
 export const mutexPath = (folder: ControlFolder): string => join(folder.path, "control.lock");
@@ -113,7 +113,7 @@ export const recordPath = (folder: ControlFolder, identity: string): string => j
 export const instanceLockPath = (folder: ControlFolder, identity: string): string =>
   join(folder.path, `${identity}.lock`);
 /** Stands for a stop of one identity where its record could not be written. */
-export const markerPath = (folder: ControlFolder, identity: string): string => join(folder.path, `${identity}.stop`);
+export const markerPath = (folder: ControlFolder, identity: string): string => `${folder.path}/${identity}.stop`;
 
 /** Every identity that has a record, sorted; other files are passed over. */
 export function listIdentities(folder: ControlFolder): Result<{ identities: string[] }> {

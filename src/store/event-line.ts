@@ -66,7 +66,7 @@ export function encodeLines(
   let hash = place.prev;
   const lines: Line[] = [];
   for (const input of inputs) {
-    const event: StoredEvent = {
+    const event = {
       v: 1,
       seq: place.seq + lines.length + 1,
       taskId: place.taskId,
@@ -75,10 +75,10 @@ export function encodeLines(
       mono: place.mono,
       type: input.type,
       data: input.data,
-      ...(input.idempotencyKey === undefined ? {} : { idempotencyKey: input.idempotencyKey }),
-      ...(input.artifact === undefined ? {} : { artifact: input.artifact }),
-      prev: hash,
-    };
+    } as StoredEvent;
+    if (input.idempotencyKey !== undefined) event.idempotencyKey = input.idempotencyKey;
+    if (input.artifact !== undefined) event.artifact = input.artifact;
+    event.prev = hash;
     let text: string;
     try {
       text = JSON.stringify(event);

@@ -191,8 +191,10 @@ export class EventLog {
   }
 
   #write(lines: readonly Line[]): Result {
-    if (lines.length === 0) return { ok: true };
-    const bytes = Buffer.from(`${lines.map((line) => line.text).join("\n")}\n`, "utf8");
+    const [only] = lines;
+    if (only === undefined) return { ok: true };
+    const text = lines.length === 1 ? only.text : lines.map((line) => line.text).join("\n");
+    const bytes = Buffer.from(`${text}\n`, "utf8");
     let done = 0;
     try {
       const { size, nlink } = this.#fs.stat(this.#fd);

@@ -74,6 +74,11 @@ export class FrameReader {
       this.#hold(chunk, 0, chunk.length);
       return;
     }
+    /* A call comes as one whole line in one read, and waits for its answer: nothing more is looked for in it. */
+    if (first === chunk.length - 1 && this.#held.length === 0 && first <= this.#maxLineBytes) {
+      this.#bytes(chunk.subarray(0, first), false);
+      return;
+    }
     const from = this.#held.length === 0 ? 0 : first + 1;
     if (from > 0 && !this.#complete(chunk, first)) return;
     const last = chunk.lastIndexOf(LF);
