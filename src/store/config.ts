@@ -96,16 +96,26 @@ export function loadConfig(sources: ConfigSources = {}): Result<{ config: Config
   return checkTogether(config);
 }
 
-/** `auto` needs the gate, and process-pipe has none. */
+/** `auto` needs the gate, and process-pipe has none: it brings its own transport, but for one that the same call asks for. */
 function checkTogether(config: Config): Result<{ config: Config }> {
-  const { settings, origins } = config;
-  if (settings.mode === "auto" && settings.transport === "process-pipe") {
+  const { settings, origins, notes } = config;
+  if (settings.mode !== "auto" || settings.transport !== "process-pipe") return { ok: true, config };
+  if (origins.transport === "flag") {
     return failure(
       "config-conflict",
       `Mode auto (${origins.mode}) cannot use the transport process-pipe (${origins.transport}), which has no gate. Choose claude-jsonl, or mode manual.`,
     );
   }
-  return { ok: true, config };
+  const note = `Mode auto (${origins.mode}) uses claude-jsonl; the transport process-pipe (${origins.transport}) has no gate and counts for manual tasks only.`;
+  return {
+    ok: true,
+    config: {
+      ...config,
+      settings: { ...settings, transport: "claude-jsonl" },
+      origins: { ...origins, transport: origins.mode },
+      notes: [...notes, note],
+    },
+  };
 }
 
 interface ReadValues {

@@ -161,7 +161,7 @@ async function withCommand(scene: Scene): Promise<Check> {
     const kept = await waitingCall(scene, it, true);
     const left = await pid(it.cwd);
     await workerGone(it);
-    await until(() => !isAlive(left), 5_000, "the background command's end");
+    await until(() => !isAlive(left), 30_000, "the background command's end");
     const notices = (await it.events()).filter((event) => event.type === "notice").map((event) => event.data.text);
     assert.equal(
       notices.filter((one) => /ran in the background: .*stays about/.test(String(one))).length,
@@ -197,7 +197,7 @@ await onBothLines("deferral over a reboot", (line) => {
       "the record, which is up to a second late",
     );
     await pi.kill();
-    await assertNoneLeft(lab.mark, 5_000);
+    await assertNoneLeft(lab.mark, 30_000);
     /* After the boot a stranger may have the number and even the start ticks of the Pi that was: this very process. */
     const record = await readTask(lab.stateDir, it.taskId);
     const was = record["owner"] as { pid: number; startTicks: string; bootId: string };

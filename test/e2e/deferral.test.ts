@@ -21,7 +21,7 @@ await onBothLines("deferral", (line) => {
       30_000,
       "the deferral",
     );
-    await assertNoneLeft(lab.mark, 5_000, [pi.pid]);
+    await assertNoneLeft(lab.mark, 30_000, [pi.pid]);
     const status = await run(`status ${taskId}`);
     assert.deepEqual([status.state, status.waitsFor], ["human_required", "approval"]);
     await pi.quit();
@@ -57,7 +57,7 @@ await onBothLines("deferral", (line) => {
     await waitsFor(taskId, "approval");
     const [asked] = (await run("approvals")).requests as Asked[];
     await pi.quit();
-    await assertNoneLeft(lab.mark, 5_000);
+    await assertNoneLeft(lab.mark, 30_000);
     const other = await startPi({ lab, modelServer, line, cwd });
     lab.defer(() => other.quit());
     const [kept] = (await other.run("/supervise approvals --json")).requests as Asked[];

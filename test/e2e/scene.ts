@@ -82,7 +82,7 @@ export async function openScene(t: TestContext, line: PiLine, options: SceneOpti
           if (ENDED.has(String(status["state"]))) throw new Error(`The task ended: ${JSON.stringify(status)}`);
           return status["waitsFor"] === what ? status : undefined;
         },
-        30_000,
+        60_000,
         `task ${taskId} to wait for: ${what}`,
       ),
     approvals: async () => (await run("approvals"))["requests"] as Asked[],

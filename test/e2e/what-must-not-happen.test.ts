@@ -239,12 +239,12 @@ await onBothLines("what must not happen", (line) => {
     modelServer.script("main", [bash("node gen.mjs"), text("I could not do it.")]);
     const taskId = await start('Mend the sum --mode auto --max-rounds 1 --verify "node --test"');
     const told = (pattern: RegExp) =>
-      until(() => pi.notifications().find((notice) => pattern.test(notice)), 30_000, `a notice like ${pattern}`);
+      until(() => pi.notifications().find((notice) => pattern.test(notice)), NIGHT, `a notice like ${pattern}`);
     const ask = await told(/asks.*node gen\.mjs[\s\S]*\/supervise approve r-/);
     const request = /\/supervise approve (r-\w+)/.exec(ask)?.[1] ?? "";
     await until(
       () => /approval/.test(pi.status("supervise") ?? ""),
-      5_000,
+      30_000,
       () => `the chip: ${pi.status("supervise")}`,
     );
     assert.equal((await pi.run(`/supervise deny ${request} --json`)).ok, true);
@@ -261,7 +261,7 @@ await onBothLines("what must not happen", (line) => {
         const now = await run(`status ${taskId}`);
         return now["state"] === "running" || now["state"] === "starting" ? undefined : now;
       },
-      30_000,
+      NIGHT,
       "the result",
     );
     assert.deepEqual([status["state"], status["waitsFor"]], ["human_required", "result"], JSON.stringify(status));
@@ -286,7 +286,7 @@ await onBothLines("what must not happen", (line) => {
 
   test("6: a stop that loses: one in the middle of the verification is proven, and its late verdict revives nothing", async (t) => {
     const { lab, modelServer, start, run, pi, cwd } = await openScene(t, line, {
-      files: { ...FAILING, "slow.sh": "touch ../verifying; sleep 8; exit 0\n" },
+      files: { ...FAILING, "slow.sh": "touch ../verifying; sleep 600; exit 0\n" },
     });
     modelServer.script("main", [bash(MEND), text("Done."), text("I go on.")]);
     const taskId = await start('Mend the sum --mode auto --verify-in workspace --verify "sh slow.sh"');
@@ -295,14 +295,14 @@ await onBothLines("what must not happen", (line) => {
         readFile(join(dirname(cwd), "verifying"))
           .then(() => true)
           .catch(() => false),
-      30_000,
+      NIGHT,
       "the run",
     );
     const stopped = await run(`stop ${taskId} enough`);
     assert.deepEqual([stopped["ok"], stopped["state"]], [true, "stopped"], JSON.stringify(stopped));
     await until(
       () => processesWithMark(lab.mark).every((one) => one.pid === pi.pid),
-      5_000,
+      30_000,
       () => `only Pi to be left: ${JSON.stringify(processesWithMark(lab.mark))}`,
     );
     const events = await readEvents(lab.stateDir, taskId);
@@ -317,7 +317,7 @@ await onBothLines("what must not happen", (line) => {
     const late = gate();
     modelServer.script("main", [bash("ls"), held(late.opened, bash("touch too-late"))]);
     const taskId = await start('Mend the sum --mode auto --verify "node --test"');
-    await modelServer.waitForRequest((one) => one.kind === "main" && one.toolResults().length === 1, 30_000);
+    await modelServer.waitForRequest((one) => one.kind === "main" && one.toolResults().length === 1, NIGHT);
     const stopped = await run(`stop ${taskId}`);
     late.open();
     assert.deepEqual([stopped["ok"], stopped["state"]], [true, "stopped"], JSON.stringify(stopped));
@@ -332,7 +332,7 @@ await onBothLines("what must not happen", (line) => {
     const { lab, modelServer, start, run, pi, cwd } = await openScene(t, line);
     modelServer.script("main", [bash("ls"), hang()]);
     const taskId = await start('Mend the sum --mode auto --verify "node --test"');
-    await modelServer.waitForRequest((one) => one.kind === "main" && one.toolResults().length === 1, 30_000);
+    await modelServer.waitForRequest((one) => one.kind === "main" && one.toolResults().length === 1, NIGHT);
     const before = (await run(`status ${taskId}`))["claudeSessionId"];
     const second = await startPi({ lab, modelServer, line, cwd });
     const early = await second.run(`/supervise recover ${taskId} --json`);
@@ -342,7 +342,7 @@ await onBothLines("what must not happen", (line) => {
     await pi.kill();
     await until(
       () => processesWithMark(lab.mark).every((one) => one.pid === second.pid),
-      5_000,
+      30_000,
       "the old worker's end",
     );
     modelServer.script("main", [bash(MEND), text("Done.")]);

@@ -210,13 +210,6 @@ describe("the configuration", () => {
       "config-conflict",
       /CONTROL_DIR and .*CONTROL_STATE_DIR/,
     ],
-    [
-      "auto without a gate",
-      { person: { mode: "auto" } },
-      { PI_CLAUDE_SUPERVISOR_TRANSPORT: "process-pipe" },
-      "config-conflict",
-      /process-pipe/,
-    ],
   ];
   for (const [what, files, env, reason, says] of WRONG) {
     test(`${what} is an error that names place and remedy`, (t) => {
@@ -230,6 +223,23 @@ describe("the configuration", () => {
     const secret = `s${process.hrtime.bigint()}`;
     const outcome = loadConfig(sources(t, { person: `${secret} is not JSON` }));
     assert.ok(!outcome.ok && !outcome.message.includes(secret.slice(0, 6)), JSON.stringify(outcome));
+  });
+
+  test("auto forces the transport that has a gate, whoever asked for the other one, but not against the same call's flag", (t) => {
+    const places: [object, Record<string, string>][] = [
+      [{ person: '{"mode":"auto"}' }, { PI_CLAUDE_SUPERVISOR_TRANSPORT: "process-pipe" }],
+      [{ person: '{"transport":"process-pipe"}' }, { PI_CLAUDE_SUPERVISOR_MODE: "auto" }],
+      [{}, { PI_CLAUDE_SUPERVISOR_MODE: "auto", PI_CLAUDE_SUPERVISOR_TRANSPORT: "process-pipe" }],
+    ];
+    for (const [files, env] of places) {
+      const { config } = mustBeOk(loadConfig({ ...sources(t, files), env }));
+      assert.deepEqual([config.settings.mode, config.settings.transport], ["auto", "claude-jsonl"]);
+      assert.match(config.notes.join(), /process-pipe .*has no gate/);
+    }
+    const env = { PI_CLAUDE_SUPERVISOR_MODE: "auto" };
+    const asked = loadConfig({ env, flags: { transport: "process-pipe" } });
+    assert.equal(reasonOf(asked), "config-conflict");
+    assert.ok(!asked.ok && /claude-jsonl/.test(asked.message));
   });
 
   test("the alias of the control folder counts, and an unknown variable of ours is only noted", () => {
