@@ -179,7 +179,7 @@ export const MESSAGES: Record<EventMap["prompt.intent"]["source"], string> = {
   goal: "The goal",
   person: "A person's message",
   decider: "The Decision Worker's message",
-  verifier: "The failing verification, sent back",
+  verifier: "What the verification or the reviewer found, sent back",
   recover: "Told to go on after a recovery",
   handback: "Told to go on after a handback",
 };

@@ -224,10 +224,12 @@ const arbitraries: { [K in EventType]?: fc.Arbitrary<EventMap[K]> } = {
         [],
         [],
         [{ kind: "changed-script", path: "check.sh", detail: "It was changed." }],
+        [{ kind: "git-state", code: "rewritten-history", detail: "It was rewritten." }],
       ),
       late,
     })
     .map(strip),
+  "review.started": fc.record({ treeId: id("tree"), round: fc.constant(1) }),
   "review.finished": fc
     .record({
       verdict: fc.constantFrom("pass", "revise", "person", "unavailable"),

@@ -137,5 +137,11 @@ await onBothLines("a reviewer in a whole run", (line) => {
       });
     }
     assert.deepEqual(modelServer.scriptErrors, []);
+    const [what = "", , taskId] = begun[0] ?? [];
+    const { url } = await pi.run(`/supervise report ${taskId} --serve --json`);
+    const page = await fetch(String(url));
+    assert.deepEqual([page.status, (await page.text()).includes(goalOf(what))], [200, true]);
+    await pi.quit();
+    await assert.rejects(fetch(String(url)), "the live view ends with Pi");
   });
 });

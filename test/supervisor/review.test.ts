@@ -67,7 +67,10 @@ async function stageWith(
     ...more,
     files: { "sum.mjs": "old\n", ".gitignore": "left-over\n" },
     steps: [...OPENING, { hook: { tool: "Bash", input: { command: "node gen.mjs" } } }, { result: {} }],
-    seams: () => (factory === undefined ? {} : { decisions: factory }),
+    seams: (deps) => ({
+      agentDir: more.lab?.tmp ?? deps.agentDir,
+      ...(factory === undefined ? {} : { decisions: factory }),
+    }),
   });
 }
 
@@ -132,10 +135,14 @@ describe("a reviewer", () => {
     ["prose only", reviewers(() => ({ calls: [] })).factory, "review-unavailable"],
     ["an error", reviewers(() => ({ calls: [], error: "500" })).factory, "review-unavailable"],
     ["nobody there", undefined, "review-unavailable"],
+    ["silence", reviewers(() => new Promise(() => undefined)).factory, "review-unavailable"],
   ];
   for (const [what, factory, why] of unable) {
     test(`that ends with ${what} leaves the candidate to a person, who completes it with a signature`, async (t) => {
-      const stage = await stageWith(t, factory);
+      const lab = await createLab(t);
+      const limit = JSON.stringify({ reviewTimeout: what === "silence" ? "1s" : "10m" });
+      await writeFile(join(lab.tmp, "supervisor.json"), limit, { mode: 0o600 });
+      const stage = await stageWith(t, factory, { lab });
       const taskId = await worked(stage);
       const view = await stage.when(taskId, (now) => now.requests[0]?.kind === "sign-off", "the request", PATIENT);
       assert.deepEqual([view.state, view.waitsFor, view.rounds.failed], ["human_required", "approval", 0]);
