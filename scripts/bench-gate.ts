@@ -37,7 +37,7 @@ const NAMES: Readonly<Record<keyof typeof VARIANTS, string>> = {
 
 /** What the whole supervisor adds to the parts of an allowed call. */
 const WHOLE =
-  "Beside the parts, the whole supervisor looks up real paths on the disk anew for each call (a link may have been exchanged), makes the hash by which equal asks are found, steps the machine with its invariants checked, and hands the record to whoever watches.";
+  "Beside the parts, the whole supervisor makes some thirteen system calls for each call: real paths are looked up anew (a link may have been exchanged), every place where a stop may stand is looked at once more before an allow leaves, and the log is looked at before it is written. And it steps the machine with its invariants checked. A worker thinks between two calls, so that none of this is in the processor's caches when the next one comes.";
 
 /** Calls that are counted, and calls that come before them and are not: code that has run seldom is slow everywhere. */
 const COUNTED = 500;

@@ -15,13 +15,20 @@ export async function followLog(
 ): Promise<Result> {
   const { log } = deps.layout.task(taskId);
   let from = since;
+  /* What was checked once is not read again at every look: a large log would keep a core busy. */
+  let check: "all" | "from" = "all";
   while (!signal.aborted) {
-    for await (const item of readEvents(log, taskId, { from })) {
-      if (!item.ok) return item;
+    let doubt = false;
+    for await (const item of readEvents(log, taskId, { from, check })) {
+      if (!item.ok && check === "all") return item;
+      /* Its owner may have taken back half a record just now: the look from the start says whether it is damage. */
+      doubt = !item.ok;
+      if (!item.ok) break;
       if (signal.aborted) break;
       onEvent(item.event as StoredEvent);
       from = item.event.seq + 1;
     }
+    check = doubt ? "all" : "from";
     await pause(deps, signal);
   }
   return { ok: true };
