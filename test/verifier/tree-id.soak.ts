@@ -4,7 +4,7 @@ import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { treeId } from "../../src/verifier/index.ts";
+import { checkoutTree, treeId } from "../../src/verifier/index.ts";
 import { createLab, type Lab } from "../support/workspace.ts";
 import { plainTree } from "./support.ts";
 
@@ -80,6 +80,12 @@ test("random edits and git commands, seen after every step with a reused scratch
         assert.ok(result.ok, `${done.join("; ")}: ${JSON.stringify(result)}`);
         assert.equal(result.id, await plainTree(lab, cwd), done.join("; "));
       }
+      /* What an earlier look has read is gone by now: its contents have to be found again, all of them. */
+      const checkout = await checkoutTree({ cwd }, { scratchDir, hostEnv: lab.env });
+      assert.ok(checkout.ok, `${done.join("; ")}: ${JSON.stringify(checkout)}`);
+      assert.equal(await plainTree(lab, checkout.tree.root), checkout.id, done.join("; "));
+      assert.equal(await plainTree(lab, cwd), checkout.id, done.join("; "));
+      await checkout.tree.remove();
       await rm(cwd, { recursive: true });
       await rm(scratchDir, { recursive: true });
     }),
