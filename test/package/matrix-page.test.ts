@@ -25,6 +25,7 @@ test("a leg that passed, one that failed, one that has no such step and one that
   );
   assert.match(page, /\| Node \| npm \| `npm ci` \| `npm run demo --pi=1\.6\.0` \| Commit \| Date \|/);
   assert.match(page, /\| 20\.17\.0 \| 10\.9\.9 \| ok, 12 s \| – \| `aaa` \| 2030-01-02 \|/);
+  assert.match(pageOf(["Node 22"], [leg({ node: "22.19.0" })], "x"), /\| 22\.19\.0 \| 10\.9\.9 \| ok, 12 s \| `aaa`/);
   assert.match(page, /\| 22\.19\.0 \| 10\.9\.9 \| ok, 12 s \| \*\*failed\*\*, 12 s \| `bbb` \|/);
   assert.match(page, /Not run on this machine: Node 26 with npm 12\./);
   assert.match(page, /\| `ffffffffffffffff…` \| `aaa` \| 20\.17\.0 \/ 10\.9\.9 \|/);
