@@ -40,8 +40,8 @@ const WHOLE =
   "Beside the parts, the whole supervisor makes some thirteen system calls for each call: real paths are looked up anew (a link may have been exchanged), every place where a stop may stand is looked at once more before an allow leaves, and the log is looked at before it is written. And it steps the machine with its invariants checked. A worker thinks between two calls, so that none of this is in the processor's caches when the next one comes.";
 
 /** Calls that are counted, and calls that come before them and are not: code that has run seldom is slow everywhere. */
-const COUNTED = 500;
-const WARM_UP = 1_000;
+const COUNTED = 400;
+const WARM_UP = 800;
 
 export async function run({ rounds, quick, log }: BenchOptions): Promise<Section> {
   const folder = await mkdtemp(join(tmpdir(), "pcs-bench-gate-"));

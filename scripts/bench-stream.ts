@@ -20,7 +20,7 @@ import {
 const SIZES = { small: 200, large: 64 * 1024 } as const;
 
 /** The whole supervisor gets so many times fewer events: each of them becomes a synced record, and a file if it is long. */
-const FEWER = 20;
+const FEWER = 40;
 
 export async function run({ rounds, quick, log }: BenchOptions): Promise<Section> {
   const folder = await mkdtemp(join(tmpdir(), "pcs-bench-stream-"));
