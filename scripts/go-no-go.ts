@@ -4,9 +4,10 @@
  * were not run keep their last result.
  */
 import { execFileSync, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheFolder } from "../test/support/cache.ts";
 import { type GoLine, goLines, type LineRun, lastRuns, picks, RUNS, runsTable } from "./go-no-go/lines.ts";
 import { writeSection } from "./page/section.ts";
 
@@ -14,8 +15,9 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const PAGE = join(ROOT, "docs", "go-no-go.md");
 /** Milliseconds for one line; the matrix takes most. */
 const LINE_MS = 3 * 3_600_000;
-/** Characters of what a failed command printed last. */
-const TAIL = 4_000;
+/** Characters of what a failed command printed last; all of it is in a file. */
+const TAIL = 2_000;
+const OUTPUT = join(cacheFolder(), "go-no-go");
 
 const words = process.argv.slice(2);
 const write = words.includes("--write");
@@ -38,16 +40,21 @@ function runLine({ number, claim, command }: GoLine): Promise<LineRun> {
   const began = performance.now();
   return new Promise((done) => {
     const child = spawn("/bin/sh", ["-c", command], { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"], timeout: LINE_MS });
+    mkdirSync(OUTPUT, { recursive: true });
+    const path = join(OUTPUT, `${number}.log`);
+    const whole = createWriteStream(path);
     let tail = "";
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => {
+        whole.write(chunk);
         tail = (tail + chunk.toString("utf8")).slice(-TAIL);
       });
     child.once("close", (code) => {
       const seconds = (performance.now() - began) / 1_000;
       const ok = code === 0;
       console.log(`${ok ? "ok  " : "FAIL"}  ${number}  ${claim} (${command}, ${seconds.toFixed(0)} s)`);
-      if (!ok) console.log(tail);
+      whole.end();
+      if (!ok) console.log(`${tail}\nAll of it: ${path}`);
       done({ number, ok, seconds, commit, date: new Date().toISOString().slice(0, 10) });
     });
   });
