@@ -65,7 +65,9 @@ async function runOnce(call: Call, place: Place, port: PiPort): Promise<Answer |
     const opened = await openSupervisor(hub);
     return opened.ok ? run(scene, opened.supervisor) : opened;
   };
-  const what = LONG[call.command]?.(call.args[0] ?? "");
+  // Only what looks like an id is shown: what was typed in its place may be a secret, and is refused in a moment anyway.
+  const [typed = ""] = call.args;
+  const what = LONG[call.command]?.(/^t-[0-9a-z]{1,24}$/.test(typed) ? typed : "it");
   return what === undefined || call.json ? act() : whileShown(port, what, act);
 }
 
