@@ -36,6 +36,7 @@ export function answerLate(state: TaskState, event: TaskEvent): Effect[] {
 
 /** Why a call that comes too late does not run. */
 export function lateReason(state: TaskState): string {
+  if (state.control.kind === "pausing") return "A person pauses this task; end your turn.";
   return isTakenOver(state)
     ? "A person takes this session over; end your turn."
     : "The supervisor has stopped this task; end your turn.";
@@ -49,8 +50,10 @@ export function answer(before: TaskState, after: TaskState, event: TaskEvent): E
 function follows(before: TaskState, after: TaskState, event: TaskEvent): Effect[] {
   switch (event.type) {
     case "gate.verdict": {
-      const { callId, toolUseId, verdict, reason } = event.data;
-      const request = event.data.requestId === undefined ? undefined : after.requests[event.data.requestId];
+      const { callId, toolUseId, verdict, reason, requestId } = event.data;
+      /* A verdict of the gate itself is the last word, whatever else was answered before. */
+      const asks = verdict === "review" || verdict === "person";
+      const request = asks && requestId !== undefined ? after.requests[requestId] : undefined;
       if (request?.phase === "answered" && request.answer) {
         return [
           {
@@ -98,6 +101,10 @@ function follows(before: TaskState, after: TaskState, event: TaskEvent): Effect[
       if (request?.phase !== "pending" || request.deferral !== "none") return [];
       if (event.data.by === "decider" && request.question?.phase !== "asked") return [];
       const { callId, toolUseId, requestId } = request;
+      if (after.control.kind !== "supervised" || after.owner.kind !== "held") {
+        const reply = { decision: "deny", reason: lateReason(after), endTurn: true } as const;
+        return [{ kind: "reply", callId, toolUseId, requestId, reply }];
+      }
       const reply = toReply(event.data, request.kind);
       const final = reply.decision === "deny" ? denied(after, request.ask ?? undefined, reply.reason ?? "") : reply;
       return [{ kind: "reply", callId, toolUseId, requestId, reply: final }];
