@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { eventRecordSchema, eventSchemas } from "../src/core/schema/events.ts";
 import { commands } from "../src/extension/commands/index.ts";
-import { commonFlags, isCommand, laterCommands, specOf } from "../src/extension/parse/spec.ts";
+import { commonFlags, isCommand, specOf } from "../src/extension/parse/spec.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName, VARIABLE_ALIASES } from "../src/store/config-settings.ts";
 import { STATE_DIR_VARIABLE } from "../src/store/layout.ts";
 
@@ -141,14 +141,6 @@ describe("the README", () => {
     }
   });
 
-  test("names each command that is planned and not built, beside what to do until then", () => {
-    const status = section(read("README.md"), "What is not built yet");
-    assert.deepEqual(
-      laterCommands.filter((name) => !status.includes(`\`${name}\``)),
-      [],
-    );
-  });
-
   test("names every variable that is read at present", () => {
     const table = tableRows(section(read("README.md"), "Settings")).flatMap(([first = ""]) =>
       first.replaceAll("`", ""),
@@ -182,8 +174,8 @@ function variableOf(name: SettingName): string | undefined {
 }
 
 describe("a command that a page names", () => {
-  test("exists, or is planned and named as such in the README", () => {
-    const known = new Set([...Object.keys(commands), ...laterCommands]);
+  test("exists", () => {
+    const known = new Set(Object.keys(commands));
     const unknown = complaints(ALL, (text) =>
       [...text.matchAll(/\/supervise ([a-z][a-z-]*)/g)]
         .map((match) => match[1] ?? "")

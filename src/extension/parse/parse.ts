@@ -9,7 +9,6 @@ import {
   type FlagSpec,
   type FlagsOf,
   isCommand,
-  laterCommands,
   specOf,
   usageOf,
 } from "./spec.ts";
@@ -75,8 +74,6 @@ export function parseCall(input: string): Call | BadCall {
 type Bad = (reason: string, message: string) => BadCall;
 
 function unknownCommand(name: string, bad: Bad): BadCall {
-  if (laterCommands.includes(name))
-    return bad("not-supported", `"${name}" is not part of this version. /supervise help shows what there is.`);
   const meant = commandNames.find((command) => command === nearest(name, commandNames));
   const hint = meant === undefined ? "/supervise help shows all commands." : `Did you mean "${meant}"? ${usage(meant)}`;
   return bad("unknown-command", `There is no command "${bounded(name)}". ${hint}`);
@@ -152,11 +149,6 @@ function wordAfterFlag(name: CommandName, word: Word): string {
 }
 
 function unknownFlag(name: CommandName, flag: string, known: Readonly<Record<string, FlagSpec>>, bad: Bad): BadCall {
-  if (specOf(name).later?.includes(flag))
-    return bad(
-      "not-supported",
-      `--${flag} is not part of this version; ${name} was not run without it. ${usage(name)}`,
-    );
   const meant = nearest(flag, Object.keys(known));
   const hint = meant === undefined ? usage(name) : `Did you mean --${meant}?`;
   const quote = specOf(name).rest === undefined ? "" : ` A word of the text that begins with -- goes in "quotes".`;

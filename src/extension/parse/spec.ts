@@ -27,8 +27,6 @@ export interface CommandSpec {
   /** Every word after the arguments and before the first flag; needed unless optional, or that flag is there. */
   rest?: { name: string; optional?: true; unless?: string };
   flags: Readonly<Record<string, FlagSpec>>;
-  /** Flags that belong to the command's plan and are refused until they are built. */
-  later?: readonly string[];
 }
 
 const task: ArgSpec = { name: "ID", kind: "task" };
@@ -229,9 +227,6 @@ export const specs = {
 export type CommandName = keyof typeof specs;
 
 export const commandNames = Object.keys(specs) as CommandName[];
-
-/** Subcommands that belong to the plan and are refused until they are built. */
-export const laterCommands: readonly string[] = [];
 
 /** Flags that every subcommand takes. */
 export const commonFlags = {
