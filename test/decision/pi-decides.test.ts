@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { DecisionQuestion } from "../../src/core/contracts/decision.ts";
 import { toolUse } from "../support/model-reply.ts";
-import { PI_LINES, skipReason } from "../support/pi-setup.ts";
+import { LINES_OF_RUN, skipReason } from "../support/pi-setup.ts";
 import { room } from "./in-pi.ts";
 
 const call: DecisionQuestion = {
@@ -23,7 +23,7 @@ const colour: DecisionQuestion = {
   },
 };
 
-for (const line of PI_LINES) {
+for (const line of LINES_OF_RUN) {
   const skip = (await skipReason(line)) ?? false;
   describe(`the decider on Pi ${line}`, { skip }, () => {
     test("answers each kind of question in one kept session", async (t) => {

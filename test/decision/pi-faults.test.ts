@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import type { DecisionQuestion } from "../../src/core/contracts/decision.ts";
 import { createIds } from "../../src/platform/ids.ts";
 import { apiError, cut, hang, type Reply, reset, text, toolUse, toolUses } from "../support/model-reply.ts";
-import { PI_LINES, skipReason } from "../support/pi-setup.ts";
+import { LINES_OF_RUN, PI_LINES, skipReason } from "../support/pi-setup.ts";
 import { HOSTILE } from "./hostile-texts.ts";
 import { room } from "./in-pi.ts";
 
@@ -109,7 +109,7 @@ const PASSING: readonly [string, Reply[]][] = [
   ["one rate limit", [apiError(429)]],
 ];
 
-for (const line of PI_LINES) {
+for (const line of LINES_OF_RUN) {
   const skip = (await skipReason(line)) ?? false;
   describe(`the decider on Pi ${line}`, { skip }, () => {
     test("approves nothing on any fault, ends in time, and answers the next question", async (t) => {

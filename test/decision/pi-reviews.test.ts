@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ReviewInput } from "../../src/core/contracts/review.ts";
 import { apiError, held, text, toolUse, toolUses } from "../support/model-reply.ts";
-import { PI_LINES, skipReason } from "../support/pi-setup.ts";
+import { LINES_OF_RUN, skipReason } from "../support/pi-setup.ts";
 import { room } from "./in-pi.ts";
 
 const pass = toolUse("review", { verdict: "pass", summary: "It adds." });
 
-for (const line of PI_LINES) {
+for (const line of LINES_OF_RUN) {
   const skip = (await skipReason(line)) ?? false;
   test(`the reviewer on Pi ${line} looks at the tree and nothing else, and only a clear pass passes`, {
     skip,

@@ -2,7 +2,7 @@
 import { describe, type TestContext, test } from "node:test";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { type Json, type Pi, type PiLine, type StartPiOptions, startPi } from "../support/pi.ts";
-import { PI_LINES, skipReason } from "../support/pi-setup.ts";
+import { LINES_OF_RUN, skipReason } from "../support/pi-setup.ts";
 import { until } from "../support/until.ts";
 import { createLab, type Lab } from "../support/workspace.ts";
 
@@ -94,9 +94,9 @@ export async function openScene(t: TestContext, line: PiLine, options: SceneOpti
   };
 }
 
-/** Defines the tests once for each line of Pi; a line that can't run here says why. */
+/** Defines the tests once for each line of Pi that this run is about; a line that can't run here says why. */
 export async function onBothLines(name: string, define: (line: PiLine) => void): Promise<void> {
-  for (const line of PI_LINES) {
+  for (const line of LINES_OF_RUN) {
     const skip = (await skipReason(line)) ?? false;
     describe(`${name} on Pi ${line}`, { skip }, () => define(line));
   }

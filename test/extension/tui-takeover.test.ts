@@ -6,7 +6,7 @@ import { answerFirstStart } from "../support/claude.ts";
 import { goldenFile } from "../support/golden.ts";
 import { bash, held, text } from "../support/model-reply.ts";
 import { startModelServer } from "../support/model-server.ts";
-import { PI_LINES, type PiLine, preparePi, skipReason } from "../support/pi-setup.ts";
+import { LINES_OF_RUN, type PiLine, preparePi, skipReason } from "../support/pi-setup.ts";
 import { isAlive } from "../support/processes.ts";
 import { readEvents } from "../support/task.ts";
 import { startTmux, type Tmux, tmuxSkipReason } from "../support/tmux.ts";
@@ -60,7 +60,7 @@ function mask(screen: string, lab: Lab): string {
     : masked;
 }
 
-for (const line of PI_LINES) {
+for (const line of LINES_OF_RUN) {
   const skip = tmuxSkipReason() ?? (await skipReason(line)) ?? false;
   test(`takeover into the real Claude and back, over /reload, /fork and /resume (Pi ${line})`, { skip }, async (t) => {
     const lab = await createLab(t);

@@ -50,7 +50,7 @@ describe("orphans", () => {
       const started = performance.now();
       const stopped = await stage.supervisor.stop(taskId, undefined);
       assert.deepEqual([stopped.ok, stopped.ok && stopped.state], [true, "stopped"], JSON.stringify(stopped));
-      assert.ok(performance.now() - started < 9_000);
+      assert.ok(performance.now() - started < 20_000);
       await assertNoneLeft(stage.lab.mark, 1_000);
     });
   }

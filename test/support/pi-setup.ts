@@ -13,6 +13,11 @@ export type PiLine = "0.73.1" | "1.6.0";
 
 export const PI_LINES: readonly PiLine[] = ["0.73.1", "1.6.0"];
 
+/** The lines that this run of the tests is about: both, or those that TEST_PI_LINES names (scripts/run-tests.ts). */
+export const LINES_OF_RUN: readonly PiLine[] = PI_LINES.filter((line) =>
+  (process.env["TEST_PI_LINES"] ?? line).split(",").includes(line),
+);
+
 /** The root of this package: what `-e` gets unless a test loads another extension. */
 export const PACKAGE_ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 

@@ -27,9 +27,9 @@ describe("a Pi killed at a sample of points of a task's life", () => {
       (_, at): Point => ({ kind: "log", number: 13 + at, moment: "after" }),
     );
     const journeys: Journey[] = [
-      ...some(points, 7).map((point) => ({ points: [point], kind: whole })),
-      ...some(ofPipe, 2).map((point) => ({ points: [point], kind: pipe })),
-      ...some(inStop, 2).map((point) => ({ points: [point], kind: stopped })),
+      ...some(points, 4).map((point) => ({ points: [point], kind: whole })),
+      ...some(ofPipe, 1).map((point) => ({ points: [point], kind: pipe })),
+      ...some(inStop, 1).map((point) => ({ points: [point], kind: stopped })),
       ...some(whileTaken, 2).map((point) => ({ points: [point], kind: taken })),
       { points: some(points, 2), kind: whole },
     ];
