@@ -11,7 +11,11 @@ import { scenarios } from "./scenarios.mjs";
 
 const PLAY = {
   handshake: (claude, more) => claude.handshake(more === true ? {} : more),
-  prompt: (claude) => claude.prompt(),
+  /** `"new"`: only where the session begins; a resumed one may have a deferred call to ask again first. */
+  prompt: (claude, when) => {
+    const resumed = process.argv.some((word) => word.startsWith("--resume"));
+    return when === "new" && resumed ? undefined : claude.prompt();
+  },
   init: (claude, more) => claude.init(more),
   say: (claude, text) => claude.say(text),
   emit: (claude, message) => claude.emit(message),
