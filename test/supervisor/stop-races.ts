@@ -223,7 +223,9 @@ async function check(stage: Stage, folder: ControlFolder, runner: Runner, epoch:
   const { taskId, kind, name } = runner;
   const events = await stage.events(taskId);
   const where = `${name}${JSON.stringify(events.map((event) => event.type))}`;
-  const at = (type: string): number => events.findIndex((event) => event.type === type);
+  /* What came late is noted in the log, marked, and moves nothing: the state below shows it. */
+  const isLate = ({ data }: (typeof events)[number]): boolean => (data as { late?: boolean }).late === true;
+  const at = (type: string): number => events.findIndex((event) => event.type === type && !isLate(event));
   const asked = at("estop.requested");
   const { state } = await stage.view(taskId);
   const reading = readRecordFile(folder, taskId);

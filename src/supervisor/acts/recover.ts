@@ -14,6 +14,7 @@ import type { Driver } from "../driver.ts";
 import { faultReportPath } from "../fault.ts";
 import { logFull, notOwned, type Scope, stayingDriver } from "../scope.ts";
 import { readSnapshot } from "../stored-task.ts";
+import { ownProcesses } from "./own-processes.ts";
 
 /** How long the answer waits for the new worker's handshake (ms); `recover` answers within 20 s. */
 const WAIT_MS = 19_000;
@@ -120,7 +121,8 @@ async function goOn(
     );
   }
   const sessionId = fresh ? scope.deps.ids.uuid() : (state.sessionId ?? spec.sessionId);
-  const [other] = processesInSession(sessionId) ?? [];
+  const own = ownProcesses(state);
+  const other = processesInSession(sessionId)?.find(({ pid }) => !own.has(pid));
   if (other !== undefined) {
     return failure(
       "session-busy",

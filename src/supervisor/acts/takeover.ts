@@ -11,6 +11,7 @@ import { turnsSince } from "../../worker/index.ts";
 import type { TakenOver } from "../api.ts";
 import type { Driver } from "../driver.ts";
 import { type Claim, logFull, notOwned, type Scope, stayingDriver } from "../scope.ts";
+import { ownProcesses } from "./own-processes.ts";
 import { personsEnvironment, resumeCommand, resumeLaunch } from "./resume-command.ts";
 
 /** How long an answer waits for the worker's end or start (ms); commands answer within 15 s. */
@@ -36,7 +37,7 @@ async function takeOver(scope: Scope, driver: Driver, claim: Claim[]): Promise<R
   const refused = refusal(asClaimed(driver.state, claim), "takeover");
   if (refused) return refused;
   const taken = driver.state.control.kind === "taken-over";
-  const busy = taken && sessionId !== null ? sessionBusy(taskId, sessionId) : null;
+  const busy = taken && sessionId !== null ? sessionBusy(driver.state, sessionId) : null;
   if (busy) return busy;
   const asked: EventDraft[] = taken
     ? []
@@ -87,12 +88,12 @@ async function handBack(
     return failure("cwd-busy", `The folder of task ${taskId} is in use by another task; stop that one first.`);
   if (!spec || !("since" in control)) return failure("log-damaged", `The log of task ${taskId} lacks its creation.`);
   const sessionId = driver.state.sessionId ?? spec.sessionId;
-  const busy = sessionBusy(taskId, sessionId);
+  const busy = sessionBusy(driver.state, sessionId);
   if (busy) return busy;
   const env = personsEnvironment(scope.deps.env, spec.workerEnvNames);
   const turns = await turnsSince({ sessionId, env }, Date.parse(control.since));
   /* The world may have moved on while the session's file was read. */
-  const again = refusal(asClaimed(driver.state, claim), "handback") ?? sessionBusy(taskId, sessionId);
+  const again = refusal(asClaimed(driver.state, claim), "handback") ?? sessionBusy(driver.state, sessionId);
   if (again) return again;
 
   const promptId = scope.deps.ids.uuid();
@@ -147,7 +148,7 @@ async function withDriver<T extends object>(
   if (staying.driver) return act(staying.driver, []);
   const view = await scope.look(taskId);
   if (!view.ok) return view;
-  const { state, owner, claudeSessionId } = view.task;
+  const { state, owner } = view.task;
   if (owner?.alive || isTerminal(state)) return notOwned(view.task);
   if (why === "handback") {
     if (state !== "taken_over")
@@ -155,8 +156,6 @@ async function withDriver<T extends object>(
         "not-taken-over",
         `Nobody has taken task ${taskId} over; \`/supervise recover ${taskId}\` goes on with it.`,
       );
-    const busy = claudeSessionId === null ? null : sessionBusy(taskId, claudeSessionId);
-    if (busy) return busy;
   }
   const claimed = await scope.claim(taskId, why);
   if (!claimed.ok) return claimed;
@@ -176,8 +175,10 @@ function asClaimed(state: TaskState, claim: Claim[]): TaskState {
 }
 
 /** Two Claudes in one session would write over each other's turns. */
-function sessionBusy(taskId: string, sessionId: string): Failure | null {
-  const found = processNaming(sessionId);
+function sessionBusy(state: TaskState, sessionId: string): Failure | null {
+  const { taskId } = state;
+  const own = ownProcesses(state);
+  const found = processNaming(sessionId, own);
   if (!found) return null;
   return failure(
     "session-busy",
